@@ -1,0 +1,1 @@
+"""The config plane of an LLM-inference Edge."""

@@ -1,0 +1,114 @@
+"""What is wrong with a config, and where.
+
+A load reports everything that it finds at once (CFG-04). Nothing in this module ever holds a sensitive value: messages
+name fields and rules, and excerpts are masked before they get here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+MAX_LISTED = 1000
+"""The most violations that one report lists; its total counts all."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A place in a file. Lines and columns count from 1; a column counts code points."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.file
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The source line of a violation, masked, and the display column (from 0) under which its caret stands."""
+
+    text: str
+    caret: int
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule.
+
+    `rule` is a stable id (see docs/rules.md); `path` has the indexes of the file that `span` names. Tests and tools compare
+    `(rule, path, span)`; `message` and `hint` are for people and may change.
+    """
+
+    rule: str
+    path: str
+    span: Span | None
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.span}: " if self.span else ""
+        path = f"{self.path}: " if self.path else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}{path}{self.message}{hint} [{self.rule}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of a check: what is wrong, in source order, and what somebody should look at.
+
+    `violations` lists at most `MAX_LISTED`; `total` counts all. `excerpts` has the masked source line of a span.
+    """
+
+    violations: tuple[Violation, ...] = ()
+    warnings: tuple[Violation, ...] = ()
+    total: int = 0
+    excerpts: Mapping[Span, Excerpt] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the config is valid. Warnings do not count."""
+        return not self.total
+
+
+class ConfigError(ValueError):
+    """A config that cannot be used, with every reason (CFG-04)."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report)
+        self.report = report
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """What is wrong, in source order."""
+        return self.report.violations
+
+    @property
+    def total(self) -> int:
+        """How many violations there are, listed or not."""
+        return self.report.total
+
+    def __str__(self) -> str:
+        return render(self.report.violations, self.report.total, self.report.excerpts)
+
+
+class EdgeError(Exception):
+    """A fault of the running system rather than of a config: an address that is taken, a peer that does not answer."""
+
+
+def render(violations: Iterable[Violation], total: int, excerpts: Mapping[Span, Excerpt]) -> str:
+    """Return the text form of a report: a line a violation, with its source line and a caret where there is one."""
+    lines: list[str] = []
+    count = 0
+    for violation in violations:
+        count += 1
+        lines.append(str(violation))
+        excerpt = excerpts.get(violation.span) if violation.span else None
+        if excerpt is not None:
+            lines.append(f"    {excerpt.text}")
+            lines.append(f"    {' ' * excerpt.caret}^")
+    if total > count:
+        lines.append(f"... and {total - count} more")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""The schema: the only package that knows of field options."""

@@ -1,0 +1,68 @@
+"""What is a secret, and how a tree is shown without it (CFG-08).
+
+Redaction goes by field, never by text: a value that looks like a secret in a field that holds none is data.
+"""
+
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from iop_edge.schema.table import Field, Kind, Message
+from iop_edge.schema.values import REDACTED, ReadTree, Sourced
+
+_KEY_LIKE = ("key", "token", "secret", "password", "passwd", "signature", "credential", "auth", "sig", "pwd")
+
+
+def is_secret(field: Field, text: str, map_key: str = "") -> bool:
+    """Tell whether a text in this field is a secret.
+
+    It is where the field is declared sensitive, except under a map key that is declared harmless, and in a URL that carries user
+    information or a query parameter named like a key.
+    """
+    if field.sensitive:
+        return map_key.lower() not in field.harmless_keys
+    return field.format == "http_url" and url_holds_secret(text)
+
+
+def url_holds_secret(text: str) -> bool:
+    """Tell whether a URL carries user information, or a query parameter named like a key."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return True
+    if "@" in parts.netloc:
+        return True
+    return any(is_key_like(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True))
+
+
+def is_key_like(name: str) -> bool:
+    """Tell whether the name of a query parameter says that its value is a credential."""
+    lowered = name.lower()
+    return any(word in lowered for word in _KEY_LIKE)
+
+
+def redact_text(field: Field, text: str, map_key: str = "") -> str:
+    """Return the text as it may be shown."""
+    return REDACTED if is_secret(field, text, map_key) else text
+
+
+def redact_value(field: Field, value: Any, map_key: str = "") -> Any:
+    """Return the value of a field as it may be shown: plain JSON types, references as they were written."""
+    if isinstance(value, Sourced):
+        return value.reference
+    if field.kind is Kind.MESSAGE:
+        message = field.message()
+        if isinstance(value, list):
+            return [redact_tree(message, item) for item in value]
+        return redact_tree(message, value)
+    if isinstance(value, dict):
+        return {key: redact_value(field, item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [redact_value(field, item) for item in value]
+    if isinstance(value, str):
+        return redact_text(field, value, map_key)
+    return REDACTED if field.sensitive else value
+
+
+def redact_tree(message: Message, tree: ReadTree) -> dict[str, Any]:
+    """Return a tree as it may be shown."""
+    return {name: redact_value(message.fields[name], value) for name, value in tree.items()}
