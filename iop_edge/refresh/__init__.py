@@ -1,0 +1,1 @@
+"""What separates two configs, and what it takes to get from one to the other."""
