@@ -1,0 +1,40 @@
+"""What can be said of a provider at a moment."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from iop_edge.ids import NodeId, ProviderId
+
+
+class ProviderState(StrEnum):
+    """What a provider is good for; the first that holds, from the bottom up."""
+
+    AVAILABLE = "available"
+    BUSY = "busy"
+    UNHEALTHY = "unhealthy"
+    UNREACHABLE = "unreachable"
+    DISABLED = "disabled"
+
+
+class Health(StrEnum):
+    """The health of a provider. `DISABLED` is shown, never reported."""
+
+    HEALTHY = "healthy"
+    UNHEALTHY = "unhealthy"
+    UNKNOWN = "unknown"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderStatus:
+    """One provider at one moment. A disabled one shows capacity 0 (POL-04)."""
+
+    provider_id: ProviderId
+    node_id: NodeId
+    status: ProviderState
+    health: Health
+    capacity: int
+    in_flight: int
+    queued: int
+    priority: int
+    models: tuple[str, ...]
