@@ -1,0 +1,1 @@
+"""The reference Node: it knows its id, its address and its tokens, and takes all else from its Edge."""

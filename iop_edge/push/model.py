@@ -1,0 +1,67 @@
+"""What a push is about: whom it goes to, what it carries, and what is known of a Node."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from iop_edge.ids import Generation, NodeId, ProviderId, Revision
+from iop_edge.net import Tls
+from iop_edge.payload.encode import EncodedPayload
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A Node as the Edge dials it. Without `tls` the connection is plain text; an empty token is not shown."""
+
+    node_id: NodeId
+    address: str
+    token: str = field(default="", repr=False)
+    tls: Tls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """What a Node should run: a payload, encoded once, and the revision of the config that it belongs to."""
+
+    encoded: EncodedPayload
+    revision: Revision
+
+
+class Connection(StrEnum):
+    """How the Edge stands with a Node."""
+
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    DIVERGED = "diverged"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What the Edge knows of a Node. `generation` and `revision` are what the Node runs, 0 while that is not known.
+
+    A revision whose payload for the Node is the one that it runs already counts as running (PSH-01). `last_error` is for a
+    person and holds no secret; it is empty where all is well.
+    """
+
+    connection: Connection = Connection.CONNECTING
+    generation: Generation = Generation(0)
+    revision: Revision = Revision(0)
+    in_sync: bool = False
+    last_error: str = ""
+
+
+class HealthState(StrEnum):
+    """The health of a resource, as its Node sees it."""
+
+    HEALTHY = "healthy"
+    UNHEALTHY = "unhealthy"
+    UNKNOWN = "unknown"
+
+
+StateListener = Callable[[NodeId, NodeState], None]
+"""Called when a Node's state has changed, in the event loop; it must not block."""
+
+HealthListener = Callable[[NodeId, Mapping[ProviderId, HealthState]], None]
+"""Called with the resources whose health a Node has reported, in the event loop; it must not block."""
