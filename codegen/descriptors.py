@@ -35,8 +35,8 @@ def _rules(options: betterproto2.Message | None, mirror: type[betterproto2.Messa
     """
     if options is None:
         return rules()
-    found: _Rules | None = getattr(mirror.parse(options._unknown_fields), "rules")
-    return rules() if found is None else found
+    found = vars(mirror.parse(options._unknown_fields))["rules"]
+    return found if isinstance(found, rules) else rules()
 
 
 @dataclass(eq=False, repr=False)

@@ -126,6 +126,13 @@ def _field_row(schema: Schema, message: MessageSource, field: FieldSource) -> di
     row.update({name: True for name in _FLAGS if getattr(rules, name)})
     row.update({name: getattr(rules, name) for name in _TEXTS if getattr(rules, name)})
     row.update({name: getattr(rules, name) for name in _NUMBERS if getattr(rules, name) is not None})
+    row.update(_composed(rules))
+    return row
+
+
+def _composed(rules: FieldRules) -> dict[str, Any]:
+    """Return the options that are not copied as they are."""
+    row: dict[str, Any] = {}
     if rules.min_items:
         row["min_items"] = rules.min_items
     if rules.format:

@@ -38,8 +38,8 @@ class Excerpt:
 class Violation:
     """One broken rule.
 
-    `rule` is a stable id (see docs/rules.md); `path` has the indexes of the file that `span` names. Tests and tools compare
-    `(rule, path, span)`; `message` and `hint` are for people and may change.
+    `rule` is a stable id (see docs/rules.md); `path` has the indexes of the file that `span` names. Tests and tools
+    compare `(rule, path, span)`; `message` and `hint` are for people and may change.
     """
 
     rule: str

@@ -28,7 +28,8 @@ def message_class(name: str) -> type[betterproto2.Message]:
 def config_message(tree: ReadTree) -> EdgeConfig:
     """Build the message of a whole config from its normalized tree.
 
-    A value that is unresolved stands in its message as its reference where the field holds text, and is unset elsewhere.
+    A value that is unresolved stands in its message as its reference where the field holds text, and is unset
+    elsewhere.
     """
     return cast("EdgeConfig", build(tree, table.root()))
 
@@ -89,8 +90,7 @@ def _safe_repr(message: betterproto2.Message) -> str:
 
 
 def _generated_classes() -> dict[str, type[betterproto2.Message]]:
-    registry = cast("dict[str, type[betterproto2.Message]]", default_message_pool.url_to_type)
-    by_full_name = {url.rpartition("/")[2]: cls for url, cls in registry.items()}
+    by_full_name = {url.rpartition("/")[2]: cls for url, cls in default_message_pool.url_to_type.items()}
     return {name: by_full_name[table.message(name).full_name] for name in table.message_names()}
 
 

@@ -73,7 +73,7 @@ def _render(path: Path) -> str:
 
 
 def schema_names(text: str) -> tuple[str, ...]:
-    """Return the field names in a path as a person writes it: `nodes[].address`, `nodes[gpu-a].address`, `nodes.address`.
+    """Return the field names in a path as people write it: `nodes[].address`, `nodes[gpu-a].address`, `nodes.address`.
 
     Raises:
         ValueError: the text is no path.

@@ -15,8 +15,8 @@ _KEY_LIKE = ("key", "token", "secret", "password", "passwd", "signature", "crede
 def is_secret(field: Field, text: str, map_key: str = "") -> bool:
     """Tell whether a text in this field is a secret.
 
-    It is where the field is declared sensitive, except under a map key that is declared harmless, and in a URL that carries user
-    information or a query parameter named like a key.
+    It is where the field is declared sensitive, except under a map key that is declared harmless, and in a URL that
+    carries user information or a query parameter named like a key.
     """
     if field.sensitive:
         return map_key.lower() not in field.harmless_keys
@@ -49,15 +49,12 @@ def redact_value(field: Field, value: Any, map_key: str = "") -> Any:
     """Return the value of a field as it may be shown: plain JSON types, references as they were written."""
     if isinstance(value, Sourced):
         return value.reference
-    if field.kind is Kind.MESSAGE:
-        message = field.message()
-        if isinstance(value, list):
-            return [redact_tree(message, item) for item in value]
-        return redact_tree(message, value)
-    if isinstance(value, dict):
-        return {key: redact_value(field, item, key) for key, item in value.items()}
     if isinstance(value, list):
         return [redact_value(field, item) for item in value]
+    if field.kind is Kind.MESSAGE:
+        return redact_tree(field.message(), value)
+    if isinstance(value, dict):
+        return {key: redact_value(field, item, key) for key, item in value.items()}
     if isinstance(value, str):
         return redact_text(field, value, map_key)
     return REDACTED if field.sensitive else value

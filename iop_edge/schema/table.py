@@ -10,10 +10,9 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
-from iop_pb import field_table
-
 from iop_edge.schema.paths import ROOT as ROOT_PATH
 from iop_edge.schema.paths import Path
+from iop_pb import field_table
 
 INT_RANGES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {

@@ -1,9 +1,9 @@
 """The values of a config tree.
 
-Between the bytes of a file and the generated messages, a config is a tree: a message is a dict from field name to value,
-a list is a list, an enum value is its word, and a scalar that came from a reference is a `Sourced`. A field that is not set is not in
-its dict. Trees compare by value at C speed, which is what makes a diff of a fleet cheap; messages are built from them
-once, when somebody asks.
+Between the bytes of a file and the generated messages, a config is a tree: a message is a dict from field name to
+value, a list is a list, an enum value is its word, and a scalar that came from a reference is a `Sourced`. A field that
+is not set is not in its dict. Trees compare by value at C speed, which is what makes a diff of a fleet cheap; messages
+are built from them once, when somebody asks.
 """
 
 from collections.abc import Mapping

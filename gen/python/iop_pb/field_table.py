@@ -23,12 +23,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "refresh": "",
                 "sensitive": True,
             },
-            "private": {
-                "number": 3,
-                "kind": "bool",
-                "doc": "Whether it is a private overlay.",
-                "refresh": "",
-            },
+            "private": {"number": 3, "kind": "bool", "doc": "Whether it is a private overlay.", "refresh": ""},
             "base_dir": {
                 "number": 4,
                 "kind": "string",
@@ -71,13 +66,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.RefreshRequest",
         "doc": "Proposes a config.",
         "fields": {
-            "mode": {
-                "number": 1,
-                "kind": "enum",
-                "doc": "Say, or do.",
-                "type_name": "RefreshMode",
-                "refresh": "",
-            },
+            "mode": {"number": 1, "kind": "enum", "doc": "Say, or do.", "type_name": "RefreshMode", "refresh": ""},
             "layers": {
                 "number": 2,
                 "kind": "message",
@@ -86,13 +75,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "repeated": True,
                 "refresh": "",
             },
-            "options": {
-                "number": 3,
-                "kind": "message",
-                "doc": "How.",
-                "type_name": "RefreshOptions",
-                "refresh": "",
-            },
+            "options": {"number": 3, "kind": "message", "doc": "How.", "type_name": "RefreshOptions", "refresh": ""},
         },
     },
     "RefreshResponse": {
@@ -112,26 +95,9 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.RollbackRequest",
         "doc": "Asks for the config of an old revision.",
         "fields": {
-            "revision": {
-                "number": 1,
-                "kind": "uint64",
-                "doc": "The revision.",
-                "refresh": "",
-            },
-            "mode": {
-                "number": 2,
-                "kind": "enum",
-                "doc": "Say, or do.",
-                "type_name": "RefreshMode",
-                "refresh": "",
-            },
-            "options": {
-                "number": 3,
-                "kind": "message",
-                "doc": "How.",
-                "type_name": "RefreshOptions",
-                "refresh": "",
-            },
+            "revision": {"number": 1, "kind": "uint64", "doc": "The revision.", "refresh": ""},
+            "mode": {"number": 2, "kind": "enum", "doc": "Say, or do.", "type_name": "RefreshMode", "refresh": ""},
+            "options": {"number": 3, "kind": "message", "doc": "How.", "type_name": "RefreshOptions", "refresh": ""},
         },
     },
     "RollbackResponse": {
@@ -157,13 +123,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "doc": "The path; items of lists by their identity.",
                 "refresh": "",
             },
-            "kind": {
-                "number": 2,
-                "kind": "enum",
-                "doc": "What happened.",
-                "type_name": "ChangeKind",
-                "refresh": "",
-            },
+            "kind": {"number": 2, "kind": "enum", "doc": "What happened.", "type_name": "ChangeKind", "refresh": ""},
             "before_json": {
                 "number": 3,
                 "kind": "string",
@@ -189,12 +149,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.MessageMask",
         "doc": "The changes of one message.",
         "fields": {
-            "path": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The path of the message; empty: the root.",
-                "refresh": "",
-            },
+            "path": {"number": 1, "kind": "string", "doc": "The path of the message; empty: the root.", "refresh": ""},
             "live": {
                 "number": 2,
                 "kind": "message",
@@ -215,55 +170,25 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.Violation",
         "doc": "A rule that a config breaks.",
         "fields": {
-            "rule": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The rule's id.",
-                "refresh": "",
-            },
-            "path": {
-                "number": 2,
-                "kind": "string",
-                "doc": "The path of the field.",
-                "refresh": "",
-            },
+            "rule": {"number": 1, "kind": "string", "doc": "The rule's id.", "refresh": ""},
+            "path": {"number": 2, "kind": "string", "doc": "The path of the field.", "refresh": ""},
             "file": {"number": 3, "kind": "string", "doc": "The file.", "refresh": ""},
-            "line": {
-                "number": 4,
-                "kind": "uint32",
-                "doc": "The line, from 1; 0: not known.",
-                "refresh": "",
-            },
+            "line": {"number": 4, "kind": "uint32", "doc": "The line, from 1; 0: not known.", "refresh": ""},
             "column": {
                 "number": 5,
                 "kind": "uint32",
                 "doc": "The column in code points, from 1; 0: not known.",
                 "refresh": "",
             },
-            "message": {
-                "number": 6,
-                "kind": "string",
-                "doc": "What is wrong, without any secret.",
-                "refresh": "",
-            },
-            "hint": {
-                "number": 7,
-                "kind": "string",
-                "doc": "What to do; may be empty.",
-                "refresh": "",
-            },
+            "message": {"number": 6, "kind": "string", "doc": "What is wrong, without any secret.", "refresh": ""},
+            "hint": {"number": 7, "kind": "string", "doc": "What to do; may be empty.", "refresh": ""},
         },
     },
     "CheckReport": {
         "full_name": "iop.admin.v1.CheckReport",
         "doc": "What `iop-edge config check` prints.",
         "fields": {
-            "ok": {
-                "number": 1,
-                "kind": "bool",
-                "doc": "Whether the config is valid.",
-                "refresh": "",
-            },
+            "ok": {"number": 1, "kind": "bool", "doc": "Whether the config is valid.", "refresh": ""},
             "violations": {
                 "number": 2,
                 "kind": "message",
@@ -292,25 +217,9 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.NodeReport",
         "doc": "What became of one Node in a refresh.",
         "fields": {
-            "node_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The Node's id.",
-                "refresh": "",
-            },
-            "outcome": {
-                "number": 2,
-                "kind": "enum",
-                "doc": "How it ended.",
-                "type_name": "NodeOutcome",
-                "refresh": "",
-            },
-            "reason": {
-                "number": 3,
-                "kind": "string",
-                "doc": "Why, for a person.",
-                "refresh": "",
-            },
+            "node_id": {"number": 1, "kind": "string", "doc": "The Node's id.", "refresh": ""},
+            "outcome": {"number": 2, "kind": "enum", "doc": "How it ended.", "type_name": "NodeOutcome", "refresh": ""},
+            "reason": {"number": 3, "kind": "string", "doc": "Why, for a person.", "refresh": ""},
             "generation": {
                 "number": 4,
                 "kind": "uint64",
@@ -337,24 +246,9 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "type_name": "RefreshMode",
                 "refresh": "",
             },
-            "committed": {
-                "number": 3,
-                "kind": "bool",
-                "doc": "Whether the running config changed.",
-                "refresh": "",
-            },
-            "revision_before": {
-                "number": 4,
-                "kind": "uint64",
-                "doc": "The running revision before.",
-                "refresh": "",
-            },
-            "revision_after": {
-                "number": 5,
-                "kind": "uint64",
-                "doc": "The running revision after.",
-                "refresh": "",
-            },
+            "committed": {"number": 3, "kind": "bool", "doc": "Whether the running config changed.", "refresh": ""},
+            "revision_before": {"number": 4, "kind": "uint64", "doc": "The running revision before.", "refresh": ""},
+            "revision_after": {"number": 5, "kind": "uint64", "doc": "The running revision after.", "refresh": ""},
             "candidate_hash": {
                 "number": 6,
                 "kind": "string",
@@ -432,11 +326,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             },
         },
     },
-    "GetStatusRequest": {
-        "full_name": "iop.admin.v1.GetStatusRequest",
-        "doc": "Asks what runs.",
-        "fields": {},
-    },
+    "GetStatusRequest": {"full_name": "iop.admin.v1.GetStatusRequest", "doc": "Asks what runs.", "fields": {}},
     "GetStatusResponse": {
         "full_name": "iop.admin.v1.GetStatusResponse",
         "doc": "What runs.",
@@ -454,24 +344,9 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.NodeStatus",
         "doc": "One Node.",
         "fields": {
-            "node_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The Node's id.",
-                "refresh": "",
-            },
-            "alias": {
-                "number": 2,
-                "kind": "string",
-                "doc": "Its name for people.",
-                "refresh": "",
-            },
-            "address": {
-                "number": 3,
-                "kind": "string",
-                "doc": "Its address.",
-                "refresh": "",
-            },
+            "node_id": {"number": 1, "kind": "string", "doc": "The Node's id.", "refresh": ""},
+            "alias": {"number": 2, "kind": "string", "doc": "Its name for people.", "refresh": ""},
+            "address": {"number": 3, "kind": "string", "doc": "Its address.", "refresh": ""},
             "connection": {
                 "number": 4,
                 "kind": "enum",
@@ -485,18 +360,8 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "doc": "The generation that it acknowledged last.",
                 "refresh": "",
             },
-            "revision": {
-                "number": 6,
-                "kind": "uint64",
-                "doc": "The revision that it runs.",
-                "refresh": "",
-            },
-            "in_sync": {
-                "number": 7,
-                "kind": "bool",
-                "doc": "Whether it runs what it should.",
-                "refresh": "",
-            },
+            "revision": {"number": 6, "kind": "uint64", "doc": "The revision that it runs.", "refresh": ""},
+            "in_sync": {"number": 7, "kind": "bool", "doc": "Whether it runs what it should.", "refresh": ""},
             "last_error": {
                 "number": 8,
                 "kind": "string",
@@ -509,18 +374,8 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.ProviderStatus",
         "doc": "One provider.",
         "fields": {
-            "provider_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The provider's id.",
-                "refresh": "",
-            },
-            "node_id": {
-                "number": 2,
-                "kind": "string",
-                "doc": "The Node that it is on.",
-                "refresh": "",
-            },
+            "provider_id": {"number": 1, "kind": "string", "doc": "The provider's id.", "refresh": ""},
+            "node_id": {"number": 2, "kind": "string", "doc": "The Node that it is on.", "refresh": ""},
             "status": {
                 "number": 3,
                 "kind": "enum",
@@ -528,37 +383,16 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "type_name": "ProviderState",
                 "refresh": "",
             },
-            "health": {
-                "number": 4,
-                "kind": "enum",
-                "doc": "Its health.",
-                "type_name": "ProviderHealth",
-                "refresh": "",
-            },
+            "health": {"number": 4, "kind": "enum", "doc": "Its health.", "type_name": "ProviderHealth", "refresh": ""},
             "capacity": {
                 "number": 5,
                 "kind": "int32",
                 "doc": "Requests that it takes at once; 0 when disabled.",
                 "refresh": "",
             },
-            "in_flight": {
-                "number": 6,
-                "kind": "uint32",
-                "doc": "Requests that it runs.",
-                "refresh": "",
-            },
-            "queued": {
-                "number": 7,
-                "kind": "uint32",
-                "doc": "Requests that wait for it.",
-                "refresh": "",
-            },
-            "priority": {
-                "number": 8,
-                "kind": "int32",
-                "doc": "Its priority: the lower number first.",
-                "refresh": "",
-            },
+            "in_flight": {"number": 6, "kind": "uint32", "doc": "Requests that it runs.", "refresh": ""},
+            "queued": {"number": 7, "kind": "uint32", "doc": "Requests that wait for it.", "refresh": ""},
+            "priority": {"number": 8, "kind": "int32", "doc": "Its priority: the lower number first.", "refresh": ""},
             "models": {
                 "number": 9,
                 "kind": "string",
@@ -572,24 +406,9 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.StatusSnapshot",
         "doc": "What an Edge runs.",
         "fields": {
-            "edge_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The Edge's id.",
-                "refresh": "",
-            },
-            "revision": {
-                "number": 2,
-                "kind": "uint64",
-                "doc": "The running revision.",
-                "refresh": "",
-            },
-            "config_hash": {
-                "number": 3,
-                "kind": "string",
-                "doc": "The hash of the running config.",
-                "refresh": "",
-            },
+            "edge_id": {"number": 1, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
+            "revision": {"number": 2, "kind": "uint64", "doc": "The running revision.", "refresh": ""},
+            "config_hash": {"number": 3, "kind": "string", "doc": "The hash of the running config.", "refresh": ""},
             "started_at_ms": {
                 "number": 4,
                 "kind": "int64",
@@ -637,14 +456,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     "ListHistoryRequest": {
         "full_name": "iop.admin.v1.ListHistoryRequest",
         "doc": "Asks for past attempts.",
-        "fields": {
-            "limit": {
-                "number": 1,
-                "kind": "uint32",
-                "doc": "At most so many; 0: 100.",
-                "refresh": "",
-            }
-        },
+        "fields": {"limit": {"number": 1, "kind": "uint32", "doc": "At most so many; 0: 100.", "refresh": ""}},
     },
     "ListHistoryResponse": {
         "full_name": "iop.admin.v1.ListHistoryResponse",
@@ -664,18 +476,8 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.HistoryEntry",
         "doc": "One attempt to change the config.",
         "fields": {
-            "id": {
-                "number": 1,
-                "kind": "uint64",
-                "doc": "Numbers the attempts.",
-                "refresh": "",
-            },
-            "at_ms": {
-                "number": 2,
-                "kind": "int64",
-                "doc": "When, in milliseconds since 1970 UTC.",
-                "refresh": "",
-            },
+            "id": {"number": 1, "kind": "uint64", "doc": "Numbers the attempts.", "refresh": ""},
+            "at_ms": {"number": 2, "kind": "int64", "doc": "When, in milliseconds since 1970 UTC.", "refresh": ""},
             "actor": {
                 "number": 3,
                 "kind": "string",
@@ -695,36 +497,11 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "type_name": "RefreshStatus",
                 "refresh": "",
             },
-            "committed": {
-                "number": 6,
-                "kind": "bool",
-                "doc": "Whether the running config changed.",
-                "refresh": "",
-            },
-            "revision_before": {
-                "number": 7,
-                "kind": "uint64",
-                "doc": "The running revision before.",
-                "refresh": "",
-            },
-            "revision_after": {
-                "number": 8,
-                "kind": "uint64",
-                "doc": "The running revision after.",
-                "refresh": "",
-            },
-            "base_hash": {
-                "number": 9,
-                "kind": "string",
-                "doc": "The hash of the config before.",
-                "refresh": "",
-            },
-            "candidate_hash": {
-                "number": 10,
-                "kind": "string",
-                "doc": "The hash of the candidate.",
-                "refresh": "",
-            },
+            "committed": {"number": 6, "kind": "bool", "doc": "Whether the running config changed.", "refresh": ""},
+            "revision_before": {"number": 7, "kind": "uint64", "doc": "The running revision before.", "refresh": ""},
+            "revision_after": {"number": 8, "kind": "uint64", "doc": "The running revision after.", "refresh": ""},
+            "base_hash": {"number": 9, "kind": "string", "doc": "The hash of the config before.", "refresh": ""},
+            "candidate_hash": {"number": 10, "kind": "string", "doc": "The hash of the candidate.", "refresh": ""},
             "paths": {
                 "number": 11,
                 "kind": "string",
@@ -841,12 +618,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "identity": True,
                 "format": "identifier",
             },
-            "name": {
-                "number": 2,
-                "kind": "string",
-                "doc": "A name for people.",
-                "refresh": "restart",
-            },
+            "name": {"number": 2, "kind": "string", "doc": "A name for people.", "refresh": "restart"},
         },
     },
     "Listen": {
@@ -1016,13 +788,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "refresh": "restart",
                 "default": "false",
             },
-            "url": {
-                "number": 2,
-                "kind": "string",
-                "doc": "Its URL.",
-                "refresh": "restart",
-                "format": "http_url",
-            },
+            "url": {"number": 2, "kind": "string", "doc": "Its URL.", "refresh": "restart", "format": "http_url"},
         },
     },
     "OpenAI": {
@@ -1241,12 +1007,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "identity": True,
                 "format": "identifier",
             },
-            "display_name": {
-                "number": 2,
-                "kind": "string",
-                "doc": "A name for people.",
-                "refresh": "live",
-            },
+            "display_name": {"number": 2, "kind": "string", "doc": "A name for people.", "refresh": "live"},
             "context_window_tokens": {
                 "number": 3,
                 "kind": "int32",
@@ -1348,12 +1109,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "identity": True,
                 "format": "identifier",
             },
-            "alias": {
-                "number": 2,
-                "kind": "string",
-                "doc": "A name for people.",
-                "refresh": "restart",
-            },
+            "alias": {"number": 2, "kind": "string", "doc": "A name for people.", "refresh": "restart"},
             "agent_kind": {
                 "number": 3,
                 "kind": "string",
@@ -1808,12 +1564,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "doc": "The version of this protocol that the Edge speaks.",
                 "refresh": "",
             },
-            "edge_id": {
-                "number": 2,
-                "kind": "string",
-                "doc": "The Edge's id.",
-                "refresh": "",
-            },
+            "edge_id": {"number": 2, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
             "edge_instance_id": {
                 "number": 3,
                 "kind": "string",
@@ -1838,12 +1589,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "doc": "The version of this protocol that the Node speaks.",
                 "refresh": "",
             },
-            "node_id": {
-                "number": 2,
-                "kind": "string",
-                "doc": "The Node's id.",
-                "refresh": "",
-            },
+            "node_id": {"number": 2, "kind": "string", "doc": "The Node's id.", "refresh": ""},
             "running": {
                 "number": 3,
                 "kind": "message",
@@ -1869,36 +1615,16 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "doc": "The generation of the last payload that was taken.",
                 "refresh": "",
             },
-            "payload_hash": {
-                "number": 2,
-                "kind": "bytes",
-                "doc": "The hash that came with it.",
-                "refresh": "",
-            },
-            "revision": {
-                "number": 3,
-                "kind": "uint64",
-                "doc": "The revision that came with it.",
-                "refresh": "",
-            },
+            "payload_hash": {"number": 2, "kind": "bytes", "doc": "The hash that came with it.", "refresh": ""},
+            "revision": {"number": 3, "kind": "uint64", "doc": "The revision that came with it.", "refresh": ""},
         },
     },
     "NodeConfigRefreshRequest": {
         "full_name": "iop.runtime.v1.NodeConfigRefreshRequest",
         "doc": "One push.",
         "fields": {
-            "edge_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The Edge's id.",
-                "refresh": "",
-            },
-            "edge_instance_id": {
-                "number": 2,
-                "kind": "string",
-                "doc": "The id of the Edge's process.",
-                "refresh": "",
-            },
+            "edge_id": {"number": 1, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
+            "edge_instance_id": {"number": 2, "kind": "string", "doc": "The id of the Edge's process.", "refresh": ""},
             "mode": {
                 "number": 3,
                 "kind": "enum",
@@ -1965,24 +1691,9 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.NodeViolation",
         "doc": "One reason why a Node does not take a payload.",
         "fields": {
-            "rule": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The rule that is broken.",
-                "refresh": "",
-            },
-            "path": {
-                "number": 2,
-                "kind": "string",
-                "doc": "The path in the payload.",
-                "refresh": "",
-            },
-            "message": {
-                "number": 3,
-                "kind": "string",
-                "doc": "What is wrong, without any secret.",
-                "refresh": "",
-            },
+            "rule": {"number": 1, "kind": "string", "doc": "The rule that is broken.", "refresh": ""},
+            "path": {"number": 2, "kind": "string", "doc": "The path in the payload.", "refresh": ""},
+            "message": {"number": 3, "kind": "string", "doc": "What is wrong, without any secret.", "refresh": ""},
         },
     },
     "NodeConfigStatusRequest": {
@@ -1994,12 +1705,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.NodeConfigStatusResponse",
         "doc": "What a Node runs.",
         "fields": {
-            "node_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The Node's id.",
-                "refresh": "",
-            },
+            "node_id": {"number": 1, "kind": "string", "doc": "The Node's id.", "refresh": ""},
             "edge_id": {
                 "number": 2,
                 "kind": "string",
@@ -2039,30 +1745,15 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.WatchHealthRequest",
         "doc": "Asks for the health of a Node's resources.",
         "fields": {
-            "edge_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The Edge's id.",
-                "refresh": "",
-            },
-            "edge_instance_id": {
-                "number": 2,
-                "kind": "string",
-                "doc": "The id of the Edge's process.",
-                "refresh": "",
-            },
+            "edge_id": {"number": 1, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
+            "edge_instance_id": {"number": 2, "kind": "string", "doc": "The id of the Edge's process.", "refresh": ""},
         },
     },
     "ResourceHealth": {
         "full_name": "iop.runtime.v1.ResourceHealth",
         "doc": "The health of one resource.",
         "fields": {
-            "provider_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The provider's id.",
-                "refresh": "",
-            },
+            "provider_id": {"number": 1, "kind": "string", "doc": "The provider's id.", "refresh": ""},
             "state": {
                 "number": 2,
                 "kind": "enum",
@@ -2102,12 +1793,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.NodeConfigPayload",
         "doc": "All that a Node executes. It holds nothing that the Edge owns: no capacity, priority, queue, enabled mark or model policy.",
         "fields": {
-            "node_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The Node that it is for.",
-                "refresh": "",
-            },
+            "node_id": {"number": 1, "kind": "string", "doc": "The Node that it is for.", "refresh": ""},
             "adapters": {
                 "number": 2,
                 "kind": "message",
@@ -2410,12 +2096,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.CliAdapterConfig",
         "doc": "A command-line agent.",
         "fields": {
-            "profile": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The profile of the Node's software.",
-                "refresh": "",
-            },
+            "profile": {"number": 1, "kind": "string", "doc": "The profile of the Node's software.", "refresh": ""},
             "protocol_profile": {
                 "number": 2,
                 "kind": "enum",
@@ -2435,12 +2116,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.Resource",
         "doc": "One resource of a Node.",
         "fields": {
-            "provider_id": {
-                "number": 1,
-                "kind": "string",
-                "doc": "The provider's id.",
-                "refresh": "",
-            },
+            "provider_id": {"number": 1, "kind": "string", "doc": "The provider's id.", "refresh": ""},
             "adapter": {
                 "number": 2,
                 "kind": "string",
@@ -2481,13 +2157,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.ResourceHealthCheck",
         "doc": "How a resource's health is found out.",
         "fields": {
-            "mode": {
-                "number": 1,
-                "kind": "enum",
-                "doc": "The way.",
-                "type_name": "HealthMode",
-                "refresh": "",
-            },
+            "mode": {"number": 1, "kind": "enum", "doc": "The way.", "type_name": "HealthMode", "refresh": ""},
             "path": {
                 "number": 2,
                 "kind": "string",

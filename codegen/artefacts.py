@@ -1,0 +1,66 @@
+"""What is generated: each function fills its part of an empty tree that is laid out as `gen/` is."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+from codegen import compilers
+
+PYTHON_PARTS = ("python/iop_pb", "jsonschema", "refresh-classes.txt")
+"""What `write_python` makes, below `gen/`."""
+
+GO_PARTS = ("go/iop",)
+"""What `write_go` makes, below `gen/`; the module file beside it is kept by hand."""
+
+_CONFIG_PACKAGES = "iop."
+
+
+def write_python(root: Path, work: Path) -> None:
+    """Generate the Python package, the field table, and what is rendered from it.
+
+    The descriptors are read with the options package that has just been generated, and the JSON Schema is rendered from
+    the table that has just been written: both are imported from the new tree, which is why this module does not import
+    them at its top.
+
+    Raises:
+        GenerationError: a compiler failed, or warned.
+        ValueError: the protos break a rule of their own, such as a config field without a refresh class.
+    """
+    compilers.generate(root, "buf.gen.yaml", work)
+    package = work / "gen" / "python"
+    sys.path.insert(0, str(package))
+    importlib.invalidate_caches()
+    (package / "iop_pb" / "py.typed").touch()
+    (package / "iop_pb" / "field_table.py").write_text(_field_table(root, work), encoding="utf-8")
+    _write_renderings(work / "gen")
+
+
+def _field_table(root: Path, work: Path) -> str:
+    from codegen import descriptors, field_table
+
+    descriptor_set = work / "descriptors.binpb"
+    compilers.build_descriptors(root, descriptor_set)
+    return compilers.formatted(field_table.render(descriptors.read(descriptor_set, _CONFIG_PACKAGES)))
+
+
+def _write_renderings(gen: Path) -> None:
+    from codegen import refresh_classes
+    from iop_edge.schema.json_schema import json_schema
+
+    (gen / "refresh-classes.txt").write_text(refresh_classes.render(), encoding="utf-8")
+    (gen / "jsonschema").mkdir()
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False)
+    (gen / "jsonschema" / "edge.schema.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def write_go(root: Path, work: Path) -> None:
+    """Generate the Go packages, with the compilers that `codegen/go` pins.
+
+    Raises:
+        GenerationError: Go or a compiler failed, or warned.
+    """
+    tools = work / "go-tools"
+    tools.mkdir()
+    compilers.run(["go", "build", "-o", str(tools), "tool"], root / "codegen" / "go")
+    compilers.generate(root, "buf.gen.go.yaml", work, extra_path=tools)

@@ -1,0 +1,109 @@
+"""The project's checks.
+
+`nox` runs all that need nothing but Python; `nox -l` lists the rest. Environments are kept and reused: a second run
+installs nothing that is there.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2026.10.20"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.error_on_missing_interpreters = True
+nox.options.sessions = ["lint", "proto", "gen_check", "typecheck", "contract", "tests"]
+
+_PYPROJECT = nox.project.load_toml("pyproject.toml")
+_RUNTIME: list[str] = _PYPROJECT["project"]["dependencies"]
+
+
+def _groups(*names: str) -> list[str]:
+    return list(nox.project.dependency_groups(_PYPROJECT, *names))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and form of the Python code."""
+    session.install(*_groups("lint"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def proto(session: nox.Session) -> None:
+    """Check style and form of the protos, and that they break no client of the last release."""
+    session.install(*_groups("proto"))
+    session.run("buf", "lint")
+    session.run("buf", "format", "--diff", "--exit-code")
+    release = _last_release(session)
+    if release:
+        session.run("buf", "breaking", "--against", f".git#tag={release}")
+    else:
+        session.log("no release yet: there is no client to break")
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write `gen/` from `proto/`; the Go part only where Go is."""
+    session.install(*_RUNTIME, *_groups("generate"))
+    session.run("python", "-m", "codegen", *session.posargs)
+
+
+@nox.session
+def gen_check(session: nox.Session) -> None:
+    """Fail where `gen/` is not what `proto/` gives; the Go part is checked where Go is."""
+    session.install(*_RUNTIME, *_groups("generate"))
+    session.run("python", "-m", "codegen", "--check", *session.posargs)
+
+
+@nox.session
+def typecheck(session: nox.Session) -> None:
+    """Check types, strictly, of the library, its tests and its tools."""
+    session.install(*_RUNTIME, *_groups("typecheck", "oracle", "generate"))
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def contract(session: nox.Session) -> None:
+    """List the rules of docs/contract.md with the number of tests that prove each."""
+    session.install(*_RUNTIME, *_groups("test", "oracle", "generate"))
+    session.run("pytest", "--contract-report", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run all tests that need no Go, the commands from an installed wheel."""
+    session.install(*_groups("test", "oracle", "generate"))
+    session.install("--force-reinstall", "--no-deps", ".")
+    session.install(*_RUNTIME)
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def interop(session: nox.Session) -> None:
+    """Compare with Go's official protobuf; where CI is set, a missing Go is a failure."""
+    if shutil.which("go") is None:
+        if os.environ.get("CI"):
+            session.error("Go is missing: it must be on PATH where CI is set")
+        session.skip("Go is missing: the Go side of the wire is not compared")
+    session.install(*_RUNTIME, *_groups("test", "oracle", "generate"))
+    session.run("python", "-m", "codegen", "--check", "go")
+    with session.chdir("gen/go"):
+        session.run("go", "vet", "./...", external=True)
+    session.run("pytest", "tests/interop", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure loading and planning, as ratios to a yardstick of the same run."""
+    session.install(*_RUNTIME, *_groups("test"))
+    for script in sorted(Path("bench").glob("bench_*.py")):
+        session.run("python", "-m", f"bench.{script.stem}", *session.posargs)
+
+
+def _last_release(session: nox.Session) -> str:
+    tags = session.run("git", "tag", "--list", "v*", "--sort=-version:refname", external=True, silent=True)
+    return str(tags or "").partition("\n")[0].strip()
