@@ -68,6 +68,4 @@ def _providers(tree: ReadTree) -> Iterator[Provider]:
 
 
 def _members(model: ReadTree) -> tuple[Member, ...]:
-    return tuple(
-        Member(ProviderId(item["id"]), Target(plain(item["target"]))) for item in model.get("providers", ())
-    )
+    return tuple(Member(ProviderId(item["id"]), Target(plain(item["target"]))) for item in model.get("providers", ()))

@@ -1,7 +1,7 @@
 """The provider pool: which provider takes the next request of a model.
 
-The pool does no I/O and knows no time. It belongs to one thread, that of the event loop, so that no two callers can take
-the same place.
+The pool does no I/O and knows no time. It belongs to one thread, that of the event loop, so that no two callers can
+take the same place.
 """
 
 from collections.abc import AsyncIterator, Iterator
