@@ -38,9 +38,7 @@ def generate(root: Path, template: str, out: Path, extra_path: Path | None = Non
     (out / "ruff.toml").unlink()
 
 
-def run(
-    command: list[str], directory: Path, path: str | None = None, extra_env: Mapping[str, str] | None = None
-) -> None:
+def run(command: list[str], directory: Path, path: str = "") -> None:
     """Run one generator.
 
     Raises:

@@ -11,7 +11,7 @@ from iop_edge.schema.table import Field, Kind, Message, pattern, root
 _HEADER = (
     "# Generated from proto/. DO NOT EDIT!",
     "# What a change of each field costs, and what the field may hold. For a list of messages the class is that of",
-    "# adding and removing an item. A single message has a line only where it is required: its fields carry the classes.",
+    "# adding and removing an item. A single message has a line where it is required: its fields carry the classes.",
     "# path | class | default | sensitive | constraints",
 )
 
