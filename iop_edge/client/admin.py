@@ -1,0 +1,143 @@
+"""The client of an Edge's admin service."""
+
+import asyncio
+import os
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import betterproto2
+from grpclib.client import Channel
+from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
+
+from iop_edge.client import convert
+from iop_edge.client.status import StatusSnapshot
+from iop_edge.errors import EdgeError
+from iop_edge.load.source import Source
+from iop_edge.net import AddressError, Tls, client_context, parse_address
+from iop_edge.refresh.attempt import Attempt, Options
+from iop_edge.refresh.result import Mode, RefreshResult
+from iop_edge.schema.wire import StrictCodec, WireError
+from iop_pb.iop.admin import v1 as pb
+
+_Request = TypeVar("_Request", bound=betterproto2.Message)
+_Response = TypeVar("_Response", bound=betterproto2.Message)
+
+MAX_MESSAGE_BYTES: Final = 512 * 2**20
+"""The most bytes of one message of the admin service: the layers of a candidate, or a result of a fleet."""
+
+_ASK_SECONDS: Final = 30.0
+_REFRESH_SECONDS: Final = 600.0
+_DEFAULTS: Final = Options()
+
+
+class AdminClient:
+    """Asks a running Edge, and makes it do things.
+
+    Use it as `async with AdminClient(address) as client`. It connects when it is first needed. Every call raises `EdgeError`
+    when the Edge cannot be reached, does not answer in time, or answers with a fault of its own; a candidate that is
+    rejected is no fault but a result.
+
+    Args:
+        address: `unix:PATH`, `host:port` or `[v6]:port`.
+        tls: what to prove and to ask for on a TCP address; None is plain text.
+
+    Raises:
+        EdgeError: the address is none, or the TLS texts cannot be used.
+    """
+
+    def __init__(self, address: str, tls: Tls | None = None) -> None:
+        self._address = address
+        try:
+            parsed = parse_address(address)
+        except AddressError as error:
+            raise EdgeError(f"{address}: {error}") from None
+        context = client_context(tls) if tls else None
+        codec = StrictCodec(MAX_MESSAGE_BYTES)
+        if parsed.is_unix:
+            self._channel = Channel(path=parsed.path, codec=codec)
+        else:
+            self._channel = Channel(parsed.host, parsed.port, ssl=context, codec=codec)
+        self._stub = pb.EdgeAdminServiceStub(self._channel)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    async def refresh(
+        self, layers: Sequence[Source] = (), mode: Mode = Mode.DRY_RUN, options: Options = _DEFAULTS
+    ) -> RefreshResult:
+        """Propose a config; without layers the Edge reads its own files again.
+
+        References in the layers are resolved by the Edge, in its own environment (CFG-06).
+        """
+        request = pb.RefreshRequest(
+            mode=convert.to_number(mode),
+            layers=[convert.to_message(_with_absolute_dir(layer)) for layer in layers],
+            options=convert.to_message(options),
+        )
+        response = await self._call(self._stub.refresh, request, _REFRESH_SECONDS)
+        return convert.from_message(RefreshResult, _given(response.result))
+
+    async def rollback(self, revision: int, mode: Mode = Mode.DRY_RUN, options: Options = _DEFAULTS) -> RefreshResult:
+        """Propose the config of an old revision (REF-11)."""
+        request = pb.RollbackRequest(
+            revision=revision, mode=convert.to_number(mode), options=convert.to_message(options)
+        )
+        response = await self._call(self._stub.rollback, request, _REFRESH_SECONDS)
+        return convert.from_message(RefreshResult, _given(response.result))
+
+    async def status(self) -> StatusSnapshot:
+        """Return what the Edge runs now."""
+        response = await self._call(self._stub.get_status, pb.GetStatusRequest(), _ASK_SECONDS)
+        return convert.from_message(StatusSnapshot, _given(response.snapshot))
+
+    async def history(self, limit: int = 0) -> tuple[Attempt, ...]:
+        """Return past attempts, the newest first; limit 0 leaves their number to the Edge."""
+        response = await self._call(self._stub.list_history, pb.ListHistoryRequest(limit=limit), _ASK_SECONDS)
+        return tuple(convert.from_message(Attempt, entry) for entry in response.entries)
+
+    async def _call(
+        self, method: Callable[[_Request], Awaitable[_Response]], request: _Request, seconds: float
+    ) -> _Response:
+        try:
+            # The channel's own deadline swallows cancellations near its end.
+            async with asyncio.timeout(seconds):
+                return await method(request)
+        except GRPCError as error:
+            raise EdgeError(f"the Edge at {self._address} answered: {error.message or error.status.name}") from None
+        except WireError as error:
+            raise EdgeError(f"the Edge at {self._address} answered with a broken message: {error}") from None
+        except TimeoutError:
+            raise EdgeError(f"the Edge at {self._address} did not answer within {seconds:g} s") from None
+        except ssl.SSLError as error:
+            raise EdgeError(f"the Edge at {self._address} cannot be trusted: {error.reason}") from None
+        except OSError as error:
+            raise EdgeError(f"cannot reach the Edge at {self._address}: {_reason(error)}") from None
+        except (ProtocolError, StreamTerminatedError, AttributeError):
+            # grpclib trips over its own missing connection when that is lost in the middle of a call.
+            raise EdgeError(f"the Edge at {self._address} closed the connection") from None
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else str(error)
+
+
+def _given(message: _Response | None) -> _Response:
+    if message is None:
+        raise convert.ConvertError("the Edge's answer is empty")
+    return message
+
+
+def _with_absolute_dir(layer: Source) -> Source:
+    return replace(layer, base_dir=os.path.abspath(layer.base_dir))

@@ -1,0 +1,57 @@
+"""What an Edge says of itself."""
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from iop_edge.ids import EdgeId, NodeId
+from iop_edge.refresh.result import Change, change_as_json
+from iop_edge.runtime.status import ProviderStatus
+
+
+class NodeConnection(StrEnum):
+    """How a Node is connected."""
+
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    DIVERGED = "diverged"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """One Node: `generation` and `revision` are what it acknowledged last."""
+
+    node_id: NodeId
+    alias: str
+    address: str
+    connection: NodeConnection
+    generation: int
+    revision: int
+    in_sync: bool
+    last_error: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusSnapshot:
+    """What an Edge runs at one moment.
+
+    `drift` tells that it is not what the Edge's own files say; `drift_error` why they could not be read. `pending` is
+    what waits for a restart (REF-07, REF-10).
+    """
+
+    edge_id: EdgeId
+    revision: int
+    config_hash: str
+    started_at_ms: int
+    drift: bool
+    drift_error: str
+    pending: tuple[Change, ...]
+    nodes: tuple[NodeStatus, ...]
+    providers: tuple[ProviderStatus, ...]
+
+
+def as_json(status: StatusSnapshot) -> dict[str, Any]:
+    """Return the snapshot as plain JSON types, each list present."""
+    return {**asdict(status), "pending": [change_as_json(change) for change in status.pending]}

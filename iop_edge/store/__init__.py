@@ -1,0 +1,1 @@
+"""The history of an Edge: attempts, and the configs of its revisions."""

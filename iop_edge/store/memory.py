@@ -1,0 +1,56 @@
+"""A history that ends with the process: for an Edge inside another program, and for tests."""
+
+import secrets
+import threading
+from dataclasses import replace
+
+from iop_edge.errors import EdgeError
+from iop_edge.refresh.attempt import Attempt
+from iop_edge.store.base import DEFAULT_LIMIT, KEY_BYTES, Applied
+
+
+class MemoryStore:
+    """A `Store` in memory."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(KEY_BYTES)
+        self._lock = threading.Lock()
+        self._attempts: list[Attempt] = []
+        self._applied: dict[int, Applied] = {}
+
+    def key(self) -> bytes:
+        """Return the key that this store made for itself."""
+        return self._key
+
+    def newest(self) -> Applied | None:
+        """Return the config that was applied last."""
+        with self._lock:
+            return self._applied[max(self._applied)] if self._applied else None
+
+    def applied(self, revision: int) -> Applied | None:
+        """Return the config of a revision, or None where there is none."""
+        with self._lock:
+            return self._applied.get(revision)
+
+    def record(self, attempt: Attempt, applied: Applied | None = None) -> Attempt:
+        """Keep an attempt, and the config that it applied.
+
+        Raises:
+            EdgeError: the store has the revision already.
+        """
+        with self._lock:
+            if applied is not None:
+                if applied.revision in self._applied:
+                    raise EdgeError(f"the history has revision {applied.revision} already")
+                self._applied[applied.revision] = applied
+            numbered = replace(attempt, id=len(self._attempts) + 1)
+            self._attempts.append(numbered)
+            return numbered
+
+    def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
+        """Return the attempts, the newest first."""
+        with self._lock:
+            return tuple(self._attempts[::-1][:limit])
+
+    def close(self) -> None:
+        """Nothing is held."""

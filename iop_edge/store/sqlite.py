@@ -1,0 +1,201 @@
+"""A history in a directory: SQLite with a write-ahead log, whole after a crash at any point."""
+
+import json
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from iop_edge.errors import EdgeError
+from iop_edge.refresh.attempt import Attempt, Trigger
+from iop_edge.refresh.result import Status
+from iop_edge.store.base import DEFAULT_LIMIT, KEY_BYTES, Applied
+
+FILE_NAME: Final = "history.sqlite3"
+
+_SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE secret (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;
+CREATE TABLE applied (
+    revision INTEGER PRIMARY KEY,
+    config_hash TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE TABLE attempt (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_ms INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    trigger TEXT NOT NULL,
+    status TEXT NOT NULL,
+    committed INTEGER NOT NULL,
+    revision_before INTEGER NOT NULL,
+    revision_after INTEGER NOT NULL,
+    base_hash TEXT NOT NULL,
+    candidate_hash TEXT NOT NULL,
+    paths TEXT NOT NULL
+) STRICT;
+"""
+_COLUMNS: Final = (
+    "at_ms, actor, trigger, status, committed, revision_before, revision_after, base_hash, candidate_hash, paths"
+)
+
+
+class SqliteStore:
+    """A `Store` in a state directory, which becomes readable for its owner alone.
+
+    The file is opened with synchronous writes: what was recorded survives the end of the process and of the machine.
+
+    Raises:
+        EdgeError: the directory or the file cannot be used, or a newer version wrote it.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self.path = state_dir / FILE_NAME
+        self._lock = threading.Lock()
+        try:
+            state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            state_dir.chmod(0o700)
+            _create_private(self.path)
+        except OSError as error:
+            raise EdgeError(f"cannot use the state directory {state_dir}: {error.strerror}") from None
+        with self._faults():
+            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        try:
+            with self._faults():
+                self._prepare()
+                self._key = self._read_or_make_key()
+        except EdgeError:
+            self._db.close()
+            raise
+
+    def key(self) -> bytes:
+        """Return the key that this store made when it was new."""
+        return self._key
+
+    def newest(self) -> Applied | None:
+        """Return the config that was applied last."""
+        return self._one_applied("ORDER BY revision DESC LIMIT 1")
+
+    def applied(self, revision: int) -> Applied | None:
+        """Return the config of a revision, or None where there is none."""
+        return self._one_applied("WHERE revision = ?", revision)
+
+    def record(self, attempt: Attempt, applied: Applied | None = None) -> Attempt:
+        """Keep an attempt, and the config that it applied, in one transaction.
+
+        Raises:
+            EdgeError: the file cannot be written, or has the revision already.
+        """
+        with self._transaction():
+            if applied is not None:
+                self._db.execute(
+                    "INSERT INTO applied (revision, config_hash, text) VALUES (?, ?, ?)",
+                    (applied.revision, applied.config_hash, applied.text),
+                )
+            row = _attempt_row(attempt)
+            marks = ", ".join("?" * len(row))
+            cursor = self._db.execute(f"INSERT INTO attempt ({_COLUMNS}) VALUES ({marks})", row)  # noqa: S608 - constants
+            return replace(attempt, id=cursor.lastrowid or 0)
+
+    def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
+        """Return the attempts, the newest first."""
+        with self._lock, self._faults():
+            query = f"SELECT id, {_COLUMNS} FROM attempt ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants
+            return tuple(_attempt_of(row) for row in self._db.execute(query, (limit,)))
+
+    def close(self) -> None:
+        """Close the file. Closing twice is fine."""
+        with self._lock:
+            self._db.close()
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version > _SCHEMA_VERSION:
+            raise EdgeError(f"{self.path} was written by a newer version of iop-edge (schema {version})")
+        if version == 0:
+            self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;")
+
+    def _read_or_make_key(self) -> bytes:
+        self._db.execute(
+            "INSERT INTO secret (name, value) VALUES ('hash_key', ?) ON CONFLICT DO NOTHING",
+            (secrets.token_bytes(KEY_BYTES),),
+        )
+        (key,) = self._db.execute("SELECT value FROM secret WHERE name = 'hash_key'").fetchone()
+        return bytes(key)
+
+    def _one_applied(self, clause: str, *values: int) -> Applied | None:
+        with self._lock, self._faults():
+            query = f"SELECT revision, config_hash, text FROM applied {clause}"  # noqa: S608 - the callers' constants
+            row = self._db.execute(query, values).fetchone()
+        return None if row is None else Applied(*row)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock, self._faults():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                # SQLite itself ends a transaction on some faults, a full disk among them.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise EdgeError(f"the history {self.path} cannot be used: {error}") from None
+
+
+def _create_private(path: Path) -> None:
+    # The files that SQLite keeps beside its database take the mode of the database.
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+
+
+def _attempt_row(attempt: Attempt) -> tuple[Any, ...]:
+    return (
+        attempt.at_ms,
+        attempt.actor,
+        attempt.trigger.value,
+        attempt.status.value,
+        int(attempt.committed),
+        attempt.revision_before,
+        attempt.revision_after,
+        attempt.base_hash,
+        attempt.candidate_hash,
+        json.dumps(attempt.paths),
+    )
+
+
+def _attempt_of(row: tuple[Any, ...]) -> Attempt:
+    number, at_ms, actor, trigger, status, committed, before, after, base_hash, candidate_hash, paths = row
+    return Attempt(
+        id=number,
+        at_ms=at_ms,
+        actor=actor,
+        trigger=Trigger(trigger),
+        status=Status(status),
+        committed=bool(committed),
+        revision_before=before,
+        revision_after=after,
+        base_hash=base_hash,
+        candidate_hash=candidate_hash,
+        paths=tuple(json.loads(paths)),
+    )
