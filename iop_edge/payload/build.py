@@ -1,0 +1,110 @@
+"""Builds what a Node is told from a config (PAY-01).
+
+The payload's protos decide what that is: a field of theirs is filled from the field of the same name in the config, so
+that what the Edge keeps to itself (capacity, priority, queues, policy) is left out by having no place to go.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from iop_edge.ids import NodeId
+from iop_edge.load.snapshot import Snapshot
+from iop_edge.schema import table
+from iop_edge.schema.values import ReadTree, Tree
+
+if TYPE_CHECKING:
+    from iop_pb.iop.runtime.v1 import NodeConfigPayload
+
+_PAYLOAD = "NodeConfigPayload"
+
+
+class UnknownNodeError(LookupError):
+    """A Node that the config does not have."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(f"no node {node_id!r} in this config")
+        self.node_id = node_id
+
+
+def node_payload(snapshot: Snapshot, node_id: str) -> "NodeConfigPayload":
+    """Return the payload of one Node. It holds secrets.
+
+    Raises:
+        UnknownNodeError: the config has no such Node.
+    """
+    return _message(payload_tree(snapshot, node_id))
+
+
+def node_payloads(snapshot: Snapshot, node_ids: Collection[str]) -> "dict[NodeId, NodeConfigPayload]":
+    """Return the payloads of those of the Nodes that the config has, in one pass over the config."""
+    return {node["id"]: _message(_payload_tree(node)) for node in _nodes(snapshot) if node["id"] in node_ids}
+
+
+def payload_tree(snapshot: Snapshot, node_id: str) -> Tree:
+    """Return the payload of one Node as a tree of the message, in which values still know what they came from.
+
+    Raises:
+        UnknownNodeError: the config has no such Node.
+    """
+    for node in _nodes(snapshot):
+        if node["id"] == node_id:
+            return _payload_tree(node)
+    raise UnknownNodeError(node_id)
+
+
+def _nodes(snapshot: Snapshot) -> Iterator[ReadTree]:
+    return iter(snapshot.tree.get("nodes", ()))
+
+
+def _message(tree: ReadTree) -> "NodeConfigPayload":
+    from iop_edge.schema.messages import build
+
+    return cast("NodeConfigPayload", build(tree, table.message(_PAYLOAD)))
+
+
+def _payload_tree(node: ReadTree) -> Tree:
+    adapters = sorted((_adapter(item) for item in node.get("adapters", ()) if item["enabled"]), key=_name)
+    running = {adapter["name"] for adapter in adapters}
+    resources = sorted((_resource(item, running) for item in node.get("providers", ())), key=_provider_id)
+    payload: Tree = {"node_id": node["id"], "runtime": _project(table.message("NodeRuntimeConfig"), node["runtime"])}
+    if adapters:
+        payload["adapters"] = adapters
+    if resources:
+        payload["resources"] = resources
+    return payload
+
+
+def _adapter(instance: ReadTree) -> Tree:
+    """Return an instance with the one config of its type: the members of the oneof are named like the types."""
+    config = table.message("AdapterConfig").fields[instance["type"]]
+    return {"name": instance["name"], config.name: _project(config.message(), instance)}
+
+
+def _resource(provider: ReadTree, running: Collection[str]) -> Tree:
+    resource = _project(table.message("Resource"), provider)
+    resource["provider_id"] = provider["id"]
+    if resource.get("adapter") not in running:
+        # Only a disabled provider may name an instance that does not run; its Node could make nothing of the name.
+        resource.pop("adapter", None)
+    return resource
+
+
+def _project(message: table.Message, source: ReadTree) -> Tree:
+    return {name: _value(field, source[name]) for name, field in message.fields.items() if name in source}
+
+
+def _value(field: table.Field, value: Any) -> Any:
+    if field.is_message:
+        return _project(field.message(), value)
+    if field.kind is table.Kind.MAP:
+        # Messages are encoded with their map keys as they come.
+        return dict(sorted(value.items()))
+    return value
+
+
+def _name(adapter: ReadTree) -> str:
+    return str(adapter["name"])
+
+
+def _provider_id(resource: ReadTree) -> str:
+    return str(resource["provider_id"])
