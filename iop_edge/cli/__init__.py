@@ -1,0 +1,1 @@
+"""The command `iop-edge`: parses arguments, calls the library, renders, and turns outcomes into exit codes."""

@@ -1,0 +1,31 @@
+"""A config as JSON for programs."""
+
+from typing import Any
+
+from iop_edge.schema import table
+from iop_edge.schema.redact import redact_tree
+from iop_edge.schema.values import ReadTree
+
+
+def config_json(tree: ReadTree) -> dict[str, Any]:
+    """Return a normalized tree as plain JSON values: redacted, every list present, in the order of the schema."""
+    return with_lists(redact_tree(table.root(), tree), table.root())
+
+
+def with_lists(shown: dict[str, Any], message: table.Message) -> dict[str, Any]:
+    """Return a shown message with an empty list for each that it does not hold."""
+    complete: dict[str, Any] = {}
+    for name, field in message.fields.items():
+        if name in shown:
+            complete[name] = _with_lists(shown[name], field)
+        elif field.repeated and not field.shorthand_for:
+            complete[name] = []
+    return complete
+
+
+def _with_lists(value: Any, field: table.Field) -> Any:
+    if field.kind is not table.Kind.MESSAGE:
+        return value
+    if field.repeated:
+        return [with_lists(item, field.message()) for item in value]
+    return with_lists(value, field.message())

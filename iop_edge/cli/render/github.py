@@ -1,0 +1,32 @@
+"""What is wrong with a config, as annotations of a GitHub workflow."""
+
+from iop_edge.errors import Report, Violation
+
+
+def report_github(report: Report) -> str:
+    """Return one workflow command a finding."""
+    errors = [_command("error", violation) for violation in report.violations]
+    warnings = [_command("warning", warning) for warning in report.warnings]
+    unlisted = report.total - len(report.violations)
+    more = [f"::error::and {unlisted} more"] if unlisted else []
+    return "\n".join([*errors, *more, *warnings])
+
+
+def _command(level: str, violation: Violation) -> str:
+    properties = {"title": violation.rule}
+    if violation.span is not None:
+        properties |= {"file": violation.span.file}
+        if violation.span.line:
+            properties |= {"line": str(violation.span.line), "col": str(violation.span.column)}
+    rendered = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    path = f"{violation.path}: " if violation.path else ""
+    hint = f" ({violation.hint})" if violation.hint else ""
+    return f"::{level} {rendered}::{_data(path + violation.message + hint)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,95 @@
+"""The result of a refresh, for people."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from iop_edge.cli.render.report import violation_lines, warning_lines
+from iop_edge.cli.render.text import counted, printable, table, value_text
+from iop_edge.cli.style import Paint, Style
+from iop_edge.refresh.result import Change, ChangeKind, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.schema.table import RefreshClass
+
+_SIGNS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.MODIFIED: "~"}
+_STATUS_PAINT: Final = {Status.APPLIED: Paint.GOOD, Status.RESTART_REQUIRED: Paint.CAUTION, Status.REJECTED: Paint.BAD}
+_CLASS_PAINT: Final = {RefreshClass.LIVE: Paint.GOOD, RefreshClass.RESTART: Paint.CAUTION}
+_GOOD_OUTCOMES: Final = frozenset({NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED})
+
+
+def refresh_text(result: RefreshResult, style: Style) -> str:
+    """Return the result of a refresh of a running Edge."""
+    return "\n".join([_headline(result, style), *_body(result, style)])
+
+
+def diff_text(result: RefreshResult, style: Style) -> str:
+    """Return the result of a comparison of two configs, in which no Edge took part."""
+    return "\n".join([_comparison(result, style), *_body(result, style)])
+
+
+def change_lines(changes: Iterable[Change], style: Style) -> Iterator[str]:
+    """Yield a line a change: its class, a sign, its path, and its values where they may be shown."""
+    for change in changes:
+        refresh_class = style.paint(f"{change.refresh_class.value:7}", _CLASS_PAINT[change.refresh_class])
+        yield f"  {refresh_class}  {_SIGNS[change.kind]} {printable(change.path)}{_values(change)}"
+
+
+def _values(change: Change) -> str:
+    if change.before is None and change.after is None:
+        return ""
+    if change.kind is not ChangeKind.MODIFIED:
+        return f": {value_text(change.after if change.kind is ChangeKind.ADDED else change.before)}"
+    return f": {_value_or_unset(change.before)} -> {_value_or_unset(change.after)}"
+
+
+def _value_or_unset(value: object) -> str:
+    return "unset" if value is None else value_text(value)
+
+
+def _headline(result: RefreshResult, style: Style) -> str:
+    status = style.paint(str(result.status).replace("_", " "), _STATUS_PAINT[result.status])
+    mode = " (dry run)" if result.mode is Mode.DRY_RUN else ""
+    if result.committed:
+        revision = f"revision {result.revision_before} -> {result.revision_after}"
+    else:
+        revision = f"revision {result.revision_before} stays"
+    candidate = f", candidate {result.candidate_hash}" if result.candidate_hash else ""
+    return f"{status}{mode}: {_amount(result)}; {revision}{candidate}"
+
+
+def _comparison(result: RefreshResult, style: Style) -> str:
+    if result.status is not Status.REJECTED and not result.changes:
+        return style.paint("no difference", Paint.GOOD)
+    words = {
+        Status.APPLIED: "live changes only",
+        Status.RESTART_REQUIRED: "restart required",
+        Status.REJECTED: "rejected",
+    }
+    return f"{style.paint(words[result.status], _STATUS_PAINT[result.status])}: {_amount(result)}"
+
+
+def _amount(result: RefreshResult) -> str:
+    if result.violations:
+        return counted(len(result.violations), "violation")
+    restart = sum(change.refresh_class is RefreshClass.RESTART for change in result.changes)
+    live = len(result.changes) - restart
+    parts = [f"{counted(live, 'change')} live"] if live else []
+    parts += [f"{counted(restart, 'change')} at a restart"] if restart else []
+    return ", ".join(parts) or "no change"
+
+
+def _body(result: RefreshResult, style: Style) -> Iterator[str]:
+    yield from violation_lines(result.violations, {}, style)
+    yield from warning_lines(result.warnings, {}, style)
+    yield from change_lines(result.changes, style)
+    if result.pending:
+        yield "waiting for a restart:"
+        yield from change_lines(result.pending, style)
+    if result.reports:
+        yield from table(
+            ("NODE", "OUTCOME", "GENERATION", "REASON"), [_report(report) for report in result.reports], style
+        )
+
+
+def _report(report: NodeReport) -> tuple[str, tuple[str, Paint], str, str]:
+    paint = Paint.GOOD if report.outcome in _GOOD_OUTCOMES else Paint.BAD
+    generation = str(report.generation) if report.generation else "-"
+    return report.node_id, (str(report.outcome).replace("_", " "), paint), generation, report.reason
