@@ -1,0 +1,50 @@
+"""Marks that name rules and cases, their listing, and the settings of property tests."""
+
+import os
+
+import hypothesis
+import pytest
+
+from tests import contract
+
+# A slow machine is no failure, and CI tries the same examples each time: a new one is found at a desk.
+hypothesis.settings.register_profile("desk", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+_ITEMS = pytest.StashKey[list[pytest.Item]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--contract-report", action="store_true", help="run nothing; list contract rules and the tests that prove them"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[_ITEMS] = list(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    return True if session.config.getoption("--contract-report") else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not config.getoption("--contract-report"):
+        return
+    items = config.stash.get(_ITEMS, [])
+    terminalreporter.section("contract rules and the tests that prove each")
+    for line in contract.report(contract.rule_ids(), contract.proofs(items, "contract")):
+        terminalreporter.write_line(line)
+    terminalreporter.section("cases known from other tools and the tests that prove each")
+    for case, count in sorted(contract.proofs(items, "case").items()):
+        terminalreporter.write_line(f"{case:6}  {count:5d}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not session.config.getoption("--contract-report"):
+        return
+    unknown = contract.proofs(session.config.stash.get(_ITEMS, []), "contract").keys() - set(contract.rule_ids())
+    if unknown:
+        pytest.exit(f"tests name rules that the contract does not have: {sorted(unknown)}", returncode=1)
