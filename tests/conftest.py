@@ -45,6 +45,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if not session.config.getoption("--contract-report"):
         return
-    unknown = contract.proofs(session.config.stash.get(_ITEMS, []), "contract").keys() - set(contract.rule_ids())
+    items = session.config.stash.get(_ITEMS, [])
+    unknown = contract.proofs(items, "contract").keys() - set(contract.rule_ids())
     if unknown:
         pytest.exit(f"tests name rules that the contract does not have: {sorted(unknown)}", returncode=1)
