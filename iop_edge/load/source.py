@@ -1,0 +1,34 @@
+"""What a load is given: named bytes, and bounds on what they may cost."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One layer of a config.
+
+    `name` is what reports call it. `private` marks an overlay that may hold raw secrets (CFG-05, CFG-07). `base_dir` is
+    the directory that its file references are relative to.
+    """
+
+    name: str
+    data: bytes = field(repr=False)
+    private: bool = False
+    base_dir: str = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of a load (CFG-10).
+
+    `max_bytes` bounds a file, `max_depth` the nesting of its mappings and lists, and `max_recorded` how many parser
+    events may stand below anchors, since those are kept for the aliases to come.
+    """
+
+    max_bytes: int = 256 * 1024 * 1024
+    max_depth: int = 64
+    max_recorded: int = 1_000_000
+
+
+DEFAULT_LIMITS: Final = Limits()
