@@ -1,0 +1,195 @@
+"""The client's end of a connection."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Callable
+from typing import TypeVar, cast
+
+import betterproto2
+from grpclib.client import Channel, Handler, Stream
+from grpclib.config import Configuration
+from grpclib.const import Cardinality
+from grpclib.exceptions import StreamTerminatedError
+from grpclib.protocol import H2Protocol
+
+from iop_edge.net import Address
+from iop_edge.schema.wire import WireError
+from iop_edge.transport import hooks
+from iop_edge.transport.codec import ClientCodec
+
+_R = TypeVar("_R", bound=betterproto2.Message)
+_Metadata = tuple[tuple[str, str], ...]
+
+
+class _ClientProtocol(H2Protocol):
+    """A connection that ends well: calls that run outlive the peer's goodbye, and nothing outlives `abort`."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, channel: "ClientChannel") -> None:
+        super().__init__(Handler(), channel._config, channel._h2_config)  # noqa: SLF001
+        self.lost = asyncio.Event()
+        self._leaving = False
+        self._on_leave = channel.on_leave
+        self._open = channel.open_connections
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.transport = cast("asyncio.Transport", transport)
+        self._open.add(self)
+        hooks.watch_liveness(transport.get_extra_info("socket"))
+        hooks.on_goaway(self, self._leave)
+        hooks.ignore_unknown_events(self)
+        hooks.on_stream_release(self, self._close_when_left)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        self._open.discard(self)
+        self.lost.set()
+
+    def _leave(self, last_stream_id: int) -> None:
+        self._leaving = True
+        self.handler.close()  # new calls dial anew
+        for stream_id, stream in list(self.processor.streams.items()):
+            if stream_id > last_stream_id:
+                stream.__terminated__("the peer is leaving and has not begun this call")
+        self._on_leave()
+        self._close_when_left()
+
+    def _close_when_left(self) -> None:
+        if self._leaving and not self.processor.streams:
+            self.abort("the peer has left")
+
+    def abort(self, reason: str) -> None:
+        """Drop the connection now: closing in good form can wait for a dead peer for ever."""
+        self.processor.close(reason)
+        self.transport.abort()
+
+
+class ClientChannel(Channel):
+    """A channel whose dialling is bounded, whose replies are checked and bounded, and whose end is final.
+
+    Args:
+        address: whom to dial.
+        tls: the TLS context; None: plain text.
+        server_name: the name that the peer's certificate must carry; empty: the host of the address.
+        connect_timeout: the longest that dialling may take, in seconds.
+        max_reply_bytes: the largest message that is taken.
+        on_leave: called when the peer has said goodbye; running calls still end.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        tls: ssl.SSLContext | None = None,
+        server_name: str = "",
+        connect_timeout: float = 3.0,
+        max_reply_bytes: int = 16 << 20,
+        on_leave: Callable[[], None] = lambda: None,
+    ) -> None:
+        expected_name = server_name or address.host or "localhost"
+        super().__init__(
+            None if address.is_unix else address.host,
+            None if address.is_unix else address.port,
+            path=address.path or None,
+            codec=ClientCodec(),
+            ssl=tls,
+            config=Configuration(ssl_target_name_override=expected_name if tls else None),
+        )
+        self.on_leave = on_leave
+        self.open_connections: set[_ClientProtocol] = set()
+        self._connect_timeout = connect_timeout
+        self._max_reply_bytes = max_reply_bytes
+        self._closed = False
+
+    def _protocol_factory(self) -> H2Protocol:
+        return _ClientProtocol(self)
+
+    async def _create_connection(self) -> H2Protocol:
+        if self._closed:
+            raise StreamTerminatedError("the channel is closed")
+        async with asyncio.timeout(self._connect_timeout):
+            protocol = await super()._create_connection()
+        if self._closed:
+            cast("_ClientProtocol", protocol).abort("the channel is closed")
+            raise StreamTerminatedError("the channel is closed")
+        return protocol
+
+    async def connect(self) -> None:
+        """Dial, where there is no connection."""
+        await self.__connect__()
+
+    async def unary(
+        self,
+        route: str,
+        request: betterproto2.Message | bytes,
+        reply_type: type[_R],
+        *,
+        deadline: float,
+        metadata: _Metadata = (),
+        sent: Callable[[], None] = lambda: None,
+    ) -> _R:
+        """Make a call that has one answer; `sent` is called once the whole request is on its way.
+
+        Raises:
+            TimeoutError: there was no answer before the deadline.
+            GRPCError: the peer refused.
+            WireError: the answer is no message of the type, or too large.
+            StreamTerminatedError: the connection was lost, or is closed.
+            OSError: the peer cannot be dialled.
+        """
+        async with (
+            asyncio.timeout(deadline),
+            self._call(route, Cardinality.UNARY_UNARY, reply_type, metadata, deadline) as call,
+        ):
+            await call.send_message(request, end=True)
+            sent()
+            self._bound(call)
+            reply = await call.recv_message()
+        if reply is None:
+            raise WireError(f"{reply_type.__name__}: no message in the answer")
+        return reply
+
+    async def server_stream(
+        self, route: str, request: betterproto2.Message, reply_type: type[_R], *, metadata: _Metadata = ()
+    ) -> AsyncIterator[_R]:
+        """Make a call that has many answers, and yield them until the peer ends it. Raises as `unary` does."""
+        async with self._call(route, Cardinality.UNARY_STREAM, reply_type, metadata, None) as call:
+            await call.send_message(request, end=True)
+            self._bound(call)
+            async for reply in call:
+                yield reply
+
+    @contextlib.asynccontextmanager
+    async def _call(
+        self, route: str, cardinality: Cardinality, reply_type: type[_R], metadata: _Metadata, deadline: float | None
+    ) -> AsyncIterator[Stream[betterproto2.Message | bytes, _R]]:
+        # grpclib's own deadline is the later one: it swallows cancellations that come near it.
+        timeout = None if deadline is None else deadline + 1
+        try:
+            async with self.request(route, cardinality, bytes, reply_type, timeout=timeout, metadata=metadata) as call:  # type: Stream[betterproto2.Message | bytes, _R]
+                yield call
+        except AttributeError:
+            # A connection that is lost between dialling and sending has already given up its parts.
+            if self._connected:
+                raise
+            raise StreamTerminatedError("the connection was lost") from None
+
+    def _bound(self, call: Stream[betterproto2.Message | bytes, _R]) -> None:
+        limit = self._max_reply_bytes
+        hooks.bound_messages(call, limit, lambda size: WireError(f"{size} bytes; at most {limit} are taken"))
+
+    def close(self) -> None:
+        """Drop the connection, for good: a later call raises `StreamTerminatedError`."""
+        self._closed = True
+        super().close()
+        for protocol in tuple(self.open_connections):
+            protocol.abort("the channel is closed")
+
+    async def finish(self) -> None:
+        """Close, and wait until the sockets are closed too."""
+        lost = [protocol.lost.wait() for protocol in self.open_connections]
+        self.close()
+        await asyncio.gather(*lost)

@@ -1,0 +1,106 @@
+"""The private parts of grpclib and h2 that are touched, one function each."""
+
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol, cast
+
+from grpclib.protocol import H2Protocol
+from hyperframe.frame import Frame, GoAwayFrame
+
+_KEEPALIVE_IDLE: Final = 15
+_KEEPALIVE_INTERVAL: Final = 5
+_KEEPALIVE_PROBES: Final = 3
+_USER_TIMEOUT_MS: Final = 20_000
+
+
+_FrameDispatch = dict[type[Frame], Callable[[Any], tuple[list[Frame], list[Any]]]]
+
+
+class HasH2Stream(Protocol):
+    """A call, at either end."""
+
+    _stream: Any
+
+
+def bound_messages(call: HasH2Stream, limit: int, refuse: Callable[[int], Exception]) -> None:
+    """Refuse a message that announces more bytes than `limit`, before any of them is kept.
+
+    grpclib reads a length, then asks its stream for that many bytes: the second reading is where it can be stopped.
+    """
+    stream = call._stream  # noqa: SLF001
+    read: Callable[[int], Awaitable[bytes]] = stream.recv_data
+
+    async def bounded(size: int) -> bytes:
+        if size > limit:
+            raise refuse(size)
+        return await read(size)
+
+    stream.recv_data = bounded
+
+
+def on_goaway(protocol: H2Protocol, leave: Callable[[int], None]) -> None:
+    """Call `leave` with the last stream that the peer will serve, when it says goodbye without an error.
+
+    h2 would close the connection for good there and then, and with it the calls whose answers are on their way.
+    """
+    dispatch = _frame_dispatch(protocol)
+    fail = dispatch[GoAwayFrame]
+
+    def handle(frame: GoAwayFrame) -> tuple[list[Frame], list[Any]]:
+        if frame.error_code:
+            return fail(frame)
+        leave(frame.last_stream_id)
+        return [], []
+
+    dispatch[GoAwayFrame] = handle
+
+
+def _frame_dispatch(protocol: H2Protocol) -> _FrameDispatch:
+    # h2 types its table as one that can hold nothing.
+    return cast("_FrameDispatch", protocol.connection._connection._frame_dispatch_table)  # noqa: SLF001
+
+
+def ignore_unknown_events(protocol: H2Protocol) -> None:
+    """Let frames of an unknown type pass, as RFC 9113 (4.1) wants it; grpclib would end the connection."""
+    lenient = _Lenient(cast("dict[type, Callable[[Any], None]]", protocol.processor.processors))
+    protocol.processor.processors = lenient  # type: ignore[assignment]
+
+
+class _Lenient(dict[type, Callable[[Any], None]]):
+    def __missing__(self, _event: type) -> Callable[[Any], None]:
+        return lambda _event: None
+
+
+def on_stream_release(protocol: H2Protocol, released: Callable[[], None]) -> None:
+    """Call `released` whenever a call on the connection has ended."""
+    register = protocol.processor.register
+
+    def hooked(stream: Any) -> Callable[[], None]:
+        release = register(stream)
+
+        def release_and_tell() -> None:
+            release()
+            released()
+
+        return release_and_tell
+
+    protocol.processor.register = hooked  # type: ignore[method-assign]
+
+
+def say_goodbye(protocol: H2Protocol) -> None:
+    """Send GOAWAY without an error, where the connection is still open."""
+    connection = protocol.connection
+    if not connection.is_closing():
+        connection._connection.close_connection()  # noqa: SLF001
+        connection.flush()
+
+
+def watch_liveness(sock: socket.socket | None) -> None:
+    """Have the kernel find out in some 30 seconds that the other machine is gone, idle or not."""
+    if sock is None or sock.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEPALIVE_IDLE)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEPALIVE_INTERVAL)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _KEEPALIVE_PROBES)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _USER_TIMEOUT_MS)
