@@ -12,6 +12,7 @@ from grpclib.config import Configuration
 from grpclib.const import Cardinality
 from grpclib.exceptions import StreamTerminatedError
 from grpclib.protocol import H2Protocol
+from h2.exceptions import H2Error
 
 from iop_edge.net import Address
 from iop_edge.schema.wire import WireError
@@ -20,6 +21,7 @@ from iop_edge.transport.codec import ClientCodec
 
 _R = TypeVar("_R", bound=betterproto2.Message)
 _Metadata = tuple[tuple[str, str], ...]
+_REQUEST_TYPE = cast("type[betterproto2.Message | bytes]", betterproto2.Message)  # the codec takes both
 
 
 class _ClientProtocol(H2Protocol):
@@ -169,8 +171,14 @@ class ClientChannel(Channel):
         # grpclib's own deadline is the later one: it swallows cancellations that come near it.
         timeout = None if deadline is None else deadline + 1
         try:
-            async with self.request(route, cardinality, bytes, reply_type, timeout=timeout, metadata=metadata) as call:  # type: Stream[betterproto2.Message | bytes, _R]
+            async with self.request(
+                route, cardinality, _REQUEST_TYPE, reply_type, timeout=timeout, metadata=metadata
+            ) as call:
                 yield call
+        except (AssertionError, NotImplementedError):
+            raise WireError("the answer is cut off or compressed") from None
+        except H2Error:
+            raise StreamTerminatedError("the connection broke the protocol") from None
         except AttributeError:
             # A connection that is lost between dialling and sending has already given up its parts.
             if self._connected:
