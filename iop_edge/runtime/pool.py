@@ -100,13 +100,13 @@ class ProviderPool:
         return self._grant(model_id, min(free, key=_order))
 
     @asynccontextmanager
-    async def acquire(self, model_id: ModelId) -> AsyncIterator[Lease]:
-        """Hold a place at a provider for as long as the block runs.
+    async def acquire(self, model: str) -> AsyncIterator[Lease]:
+        """Hold a place at a provider of a model, named by its id, for as long as the block runs.
 
         Raises:
             NoProviderError: no provider takes the request now.
         """
-        outcome = self.try_acquire(model_id)
+        outcome = self.try_acquire(ModelId(model))
         if isinstance(outcome, Refusal):
             raise NoProviderError(outcome)
         try:

@@ -134,8 +134,17 @@ def _suggestions(owner: Message, name: str, here: Path) -> tuple[str, ...]:
     """Return paths that may have been meant: a similar name here first, then the same name elsewhere."""
     similar = get_close_matches(name, owner.keys, n=_MOST_SUGGESTIONS)
     found = [table.pattern(_place(here, owner.keys[key])) for key in similar]
-    found += [leaf.pattern for leaf in table.leaves() if leaf.field.name == name or name in leaf.field.aliases]
+    everywhere = _fields_below(table.root(), ROOT)
+    found += [table.pattern(place) for place, field in everywhere if name in (field.name, *field.aliases)]
     return tuple(dict.fromkeys(found))[:_MOST_SUGGESTIONS]
+
+
+def _fields_below(owner: Message, here: Path) -> Iterator[tuple[Path, Field]]:
+    for field in owner.fields.values():
+        place = _place(here, field)
+        yield place, field
+        if field.kind is Kind.MESSAGE:
+            yield from _fields_below(field.message(), place)
 
 
 def _explain_root() -> Explanation:
