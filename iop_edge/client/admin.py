@@ -1,15 +1,14 @@
 """The client of an Edge's admin service."""
 
-import asyncio
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 import betterproto2
-from grpclib.client import Channel
 from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 
 from iop_edge.client import convert
@@ -19,15 +18,16 @@ from iop_edge.load.source import Source
 from iop_edge.net import AddressError, Tls, client_context, parse_address
 from iop_edge.refresh.attempt import Attempt, Options
 from iop_edge.refresh.result import Mode, RefreshResult
-from iop_edge.schema.wire import StrictCodec, WireError
+from iop_edge.schema.wire import WireError
+from iop_edge.transport.channel import ClientChannel
 from iop_pb.iop.admin import v1 as pb
 
-_Request = TypeVar("_Request", bound=betterproto2.Message)
 _Response = TypeVar("_Response", bound=betterproto2.Message)
 
 MAX_MESSAGE_BYTES: Final = 512 * 2**20
 """The most bytes of one message of the admin service: the layers of a candidate, or a result of a fleet."""
 
+_SERVICE: Final = "/iop.admin.v1.EdgeAdminService"
 _ASK_SECONDS: Final = 30.0
 _REFRESH_SECONDS: Final = 600.0
 _DEFAULTS: Final = Options()
@@ -36,9 +36,9 @@ _DEFAULTS: Final = Options()
 class AdminClient:
     """Asks a running Edge, and makes it do things.
 
-    Use it as `async with AdminClient(address) as client`. It connects when it is first needed. Every call raises `EdgeError`
-    when the Edge cannot be reached, does not answer in time, or answers with a fault of its own; a candidate that is
-    rejected is no fault but a result.
+    Use it as `async with AdminClient(address) as client`. It connects when it is first needed. Every call raises
+    `EdgeError` when the Edge cannot be reached, does not answer in time, or answers with a fault of its own; a
+    candidate that is rejected is no fault but a result.
 
     Args:
         address: `unix:PATH`, `host:port` or `[v6]:port`.
@@ -54,13 +54,12 @@ class AdminClient:
             parsed = parse_address(address)
         except AddressError as error:
             raise EdgeError(f"{address}: {error}") from None
-        context = client_context(tls) if tls else None
-        codec = StrictCodec(MAX_MESSAGE_BYTES)
-        if parsed.is_unix:
-            self._channel = Channel(path=parsed.path, codec=codec)
-        else:
-            self._channel = Channel(parsed.host, parsed.port, ssl=context, codec=codec)
-        self._stub = pb.EdgeAdminServiceStub(self._channel)
+        self._channel = ClientChannel(
+            parsed,
+            tls=client_context(tls) if tls else None,
+            server_name=tls.server_name if tls else "",
+            max_reply_bytes=MAX_MESSAGE_BYTES,
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -68,11 +67,11 @@ class AdminClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        await self.close()
 
-    def close(self) -> None:
-        """Close the connection."""
-        self._channel.close()
+    async def close(self) -> None:
+        """Close the connection, for good."""
+        await self._channel.finish()
 
     async def refresh(
         self, layers: Sequence[Source] = (), mode: Mode = Mode.DRY_RUN, options: Options = _DEFAULTS
@@ -86,7 +85,7 @@ class AdminClient:
             layers=[convert.to_message(_with_absolute_dir(layer)) for layer in layers],
             options=convert.to_message(options),
         )
-        response = await self._call(self._stub.refresh, request, _REFRESH_SECONDS)
+        response = await self._call("Refresh", request, pb.RefreshResponse, _REFRESH_SECONDS)
         return convert.from_message(RefreshResult, _given(response.result))
 
     async def rollback(self, revision: int, mode: Mode = Mode.DRY_RUN, options: Options = _DEFAULTS) -> RefreshResult:
@@ -94,26 +93,26 @@ class AdminClient:
         request = pb.RollbackRequest(
             revision=revision, mode=convert.to_number(mode), options=convert.to_message(options)
         )
-        response = await self._call(self._stub.rollback, request, _REFRESH_SECONDS)
+        response = await self._call("Rollback", request, pb.RollbackResponse, _REFRESH_SECONDS)
         return convert.from_message(RefreshResult, _given(response.result))
 
     async def status(self) -> StatusSnapshot:
         """Return what the Edge runs now."""
-        response = await self._call(self._stub.get_status, pb.GetStatusRequest(), _ASK_SECONDS)
+        response = await self._call("GetStatus", pb.GetStatusRequest(), pb.GetStatusResponse, _ASK_SECONDS)
         return convert.from_message(StatusSnapshot, _given(response.snapshot))
 
     async def history(self, limit: int = 0) -> tuple[Attempt, ...]:
         """Return past attempts, the newest first; limit 0 leaves their number to the Edge."""
-        response = await self._call(self._stub.list_history, pb.ListHistoryRequest(limit=limit), _ASK_SECONDS)
+        response = await self._call(
+            "ListHistory", pb.ListHistoryRequest(limit=limit), pb.ListHistoryResponse, _ASK_SECONDS
+        )
         return tuple(convert.from_message(Attempt, entry) for entry in response.entries)
 
     async def _call(
-        self, method: Callable[[_Request], Awaitable[_Response]], request: _Request, seconds: float
+        self, method: str, request: betterproto2.Message, answer: type[_Response], seconds: float
     ) -> _Response:
         try:
-            # The channel's own deadline swallows cancellations near its end.
-            async with asyncio.timeout(seconds):
-                return await method(request)
+            return await self._channel.unary(f"{_SERVICE}/{method}", request, answer, deadline=seconds)
         except GRPCError as error:
             raise EdgeError(f"the Edge at {self._address} answered: {error.message or error.status.name}") from None
         except WireError as error:
@@ -124,8 +123,7 @@ class AdminClient:
             raise EdgeError(f"the Edge at {self._address} cannot be trusted: {error.reason}") from None
         except OSError as error:
             raise EdgeError(f"cannot reach the Edge at {self._address}: {_reason(error)}") from None
-        except (ProtocolError, StreamTerminatedError, AttributeError):
-            # grpclib trips over its own missing connection when that is lost in the middle of a call.
+        except (ProtocolError, StreamTerminatedError):
             raise EdgeError(f"the Edge at {self._address} closed the connection") from None
 
 
@@ -140,4 +138,4 @@ def _given(message: _Response | None) -> _Response:
 
 
 def _with_absolute_dir(layer: Source) -> Source:
-    return replace(layer, base_dir=os.path.abspath(layer.base_dir))
+    return replace(layer, base_dir=str(Path(layer.base_dir).absolute()))

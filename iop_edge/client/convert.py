@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum
-from functools import cache
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import betterproto2
@@ -70,7 +69,7 @@ def from_message(cls: type[_T], message: betterproto2.Message) -> _T:
     special = _READERS.get(cls)
     if special:
         return cast("_T", special(message))
-    return cls(**{name: _from_wire(hint, getattr(message, name)) for name, hint in _hints(cls).items()})
+    return cls(**{name: _from_wire(hint, getattr(message, name)) for name, hint in _HINTS[cls].items()})
 
 
 def to_number(word: Enum) -> Any:
@@ -120,8 +119,7 @@ def _fields_of(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-@cache
-def _hints(cls: Any) -> Mapping[str, Any]:
+def _hints_of(cls: Any) -> Mapping[str, Any]:
     hints = get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls)}
 
@@ -190,6 +188,7 @@ def _read_violation(message: pb.Violation) -> Violation:
     return Violation(message.rule, message.path, span, message.message, message.hint)
 
 
+_HINTS: Final[Mapping[type, Mapping[str, Any]]] = {cls: _hints_of(cls) for cls in _MESSAGES}
 _WRITERS: Final[Mapping[type, Callable[[Any], dict[str, Any]]]] = {
     Change: _write_change,
     Mask: _write_mask,

@@ -1,7 +1,30 @@
 """`iop-edge serve`: an Edge as a process of its own."""
 
-from dataclasses import dataclass
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+
+from iop_edge.daemon.admin import SERVICE_NAME, AdminService
+from iop_edge.daemon.coordinator import Origin
+from iop_edge.daemon.edge import Edge
+from iop_edge.daemon.health import HealthService
+from iop_edge.daemon.listeners import listeners, listening
+from iop_edge.daemon.logs import logging_to
+from iop_edge.daemon.own_files import OwnFiles
+from iop_edge.daemon.state_dir import owned
+from iop_edge.errors import EdgeError
+from iop_edge.net import Address
+from iop_edge.refresh.attempt import Trigger
+from iop_edge.store.sqlite import SqliteStore
+
+_LOG: Final = logging.getLogger(__name__)
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +46,79 @@ class ServeOptions:
     secrets_dir: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Signals:
+    """What signals have asked for. Several SIGHUPs before there was time for one are one: files are read after them."""
+
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    reload: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 async def serve(options: ServeOptions) -> None:
     """Run an Edge until SIGTERM or SIGINT; SIGHUP makes it read its files again.
 
-    Once it serves, it writes one line to standard error: `iop-edge: ready`, with the admin address.
+    Once it serves, it writes one line to standard error: `iop-edge: ready`, with its revision and addresses.
 
     Raises:
         ConfigError: the config files cannot be used.
         EdgeError: an address is taken, or another process has the state directory.
     """
-    raise NotImplementedError
+    files = OwnFiles(options.files, options.private)
+    with _signals() as signals:
+        snapshot = await asyncio.to_thread(files.load)
+        roots = (*files.directories, *((options.secrets_dir,) if options.secrets_dir else ()))
+        admin, health = AdminService(roots), HealthService(SERVICE_NAME)
+        async with AsyncExitStack() as stack:
+            stack.enter_context(logging_to(sys.stderr, snapshot.tree["logging"]))
+            state_dir = stack.enter_context(owned(options.state_dir))
+            wanted = listeners(snapshot, options.admin)
+            addresses = await stack.enter_async_context(listening(wanted, [admin, health]))
+            store = stack.enter_context(closing(SqliteStore(state_dir)))
+            edge = await stack.enter_async_context(Edge.start(snapshot, store=store, files=files))
+            admin.attach(edge)
+            await health.set_ready(True)
+            await stack.enter_async_context(_reloading(edge, signals.reload))
+            _say_ready(edge, addresses)
+            await signals.stop.wait()
+            await health.set_ready(False)
+            _LOG.info("stopping")
+
+
+@contextmanager
+def _signals() -> Iterator[_Signals]:
+    signals, loop = _Signals(), asyncio.get_running_loop()
+    for number in _STOP_SIGNALS:
+        loop.add_signal_handler(number, signals.stop.set)
+    loop.add_signal_handler(signal.SIGHUP, signals.reload.set)
+    try:
+        yield signals
+    finally:
+        for number in (*_STOP_SIGNALS, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+
+@asynccontextmanager
+async def _reloading(edge: Edge, asked: asyncio.Event) -> AsyncIterator[None]:
+    task = asyncio.create_task(_reload_whenever(edge, asked))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _reload_whenever(edge: Edge, asked: asyncio.Event) -> None:
+    while True:
+        await asked.wait()
+        asked.clear()
+        try:
+            await edge.reload(origin=Origin(trigger=Trigger.RELOAD))
+        except EdgeError as error:
+            _LOG.error("the files were not read again: %s", error)
+
+
+def _say_ready(edge: Edge, addresses: tuple[Address, ...]) -> None:
+    where = ", ".join(map(str, addresses))
+    sys.stderr.write(f"iop-edge: ready, revision {edge.revision}, admin {where}\n")
+    sys.stderr.flush()

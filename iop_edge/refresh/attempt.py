@@ -19,9 +19,9 @@ class Trigger(StrEnum):
 class Options:
     """How a refresh is carried out.
 
-    `expected_revision` and `expected_candidate` (a hash) make a refresh apply exactly what was shown before, or nothing;
-    `live_only` applies the live part of a candidate that needs a restart; with `require_all` a Node that cannot be reached
-    rejects the candidate.
+    `expected_revision` and `expected_candidate` (a hash) make a refresh apply exactly what was shown before, or
+    nothing; `live_only` applies the live part of a candidate that needs a restart; with `require_all` a Node that
+    cannot be reached rejects the candidate.
     """
 
     expected_revision: int | None = None

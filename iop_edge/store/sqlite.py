@@ -18,6 +18,8 @@ from iop_edge.store.base import DEFAULT_LIMIT, KEY_BYTES, Applied
 
 FILE_NAME: Final = "history.sqlite3"
 
+_MAX_INTEGER: Final = 2**63 - 1
+
 _SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """
 CREATE TABLE secret (
@@ -86,7 +88,7 @@ class SqliteStore:
 
     def applied(self, revision: int) -> Applied | None:
         """Return the config of a revision, or None where there is none."""
-        return self._one_applied("WHERE revision = ?", revision)
+        return self._one_applied("WHERE revision = ?", min(revision, _MAX_INTEGER))
 
     def record(self, attempt: Attempt, applied: Applied | None = None) -> Attempt:
         """Keep an attempt, and the config that it applied, in one transaction.

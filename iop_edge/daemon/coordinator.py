@@ -1,0 +1,216 @@
+"""Refreshes, one after another: each is whole, or has changed nothing."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from iop_edge.daemon.proposal import Proposal, is_refused, propose, stale_expectations, with_reports
+from iop_edge.daemon.running import Running
+from iop_edge.errors import ConfigError, EdgeError, Violation
+from iop_edge.ids import NodeId
+from iop_edge.load.dump import dump_for_history
+from iop_edge.load.snapshot import Snapshot
+from iop_edge.push.fleet import Fleet
+from iop_edge.refresh.attempt import Attempt, Options, Trigger
+from iop_edge.refresh.result import Change, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.store.base import Applied, Store
+
+_LOG: Final = logging.getLogger(__name__)
+
+_MAY_HAVE_TAKEN: Final = frozenset((NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED, NodeOutcome.UNKNOWN))
+"""Outcomes after which a Node may run the new payload, and must be put back when the apply fails."""
+
+Load = Callable[[], Snapshot]
+"""Loads a candidate when its turn has come, in a thread; raises `ConfigError` for one that does not load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who asks for a refresh, and what made them. An empty actor stands for the program itself."""
+
+    actor: str = ""
+    trigger: Trigger = Trigger.REFRESH
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A refresh that somebody asks for."""
+
+    load: Load
+    mode: Mode
+    options: Options
+    origin: Origin
+
+
+class Coordinator:
+    """Owns what runs, and is alone in replacing it (REF-05 to REF-09).
+
+    Args:
+        running: what runs at first.
+        store: the history.
+        fleet: the Nodes.
+        swap: told of what runs from now on, in the moment that it does; it must not wait.
+    """
+
+    def __init__(self, running: Running, store: Store, fleet: Fleet, swap: Callable[[Running], None]) -> None:
+        self._running = running
+        self._pending: tuple[Change, ...] = ()
+        self._store = store
+        self._fleet = fleet
+        self._swap = swap
+        self._turn = asyncio.Lock()
+        self._tasks: set[asyncio.Task[RefreshResult]] = set()
+        self._closing = False
+
+    @property
+    def running(self) -> Running:
+        """What runs."""
+        return self._running
+
+    @property
+    def pending(self) -> tuple[Change, ...]:
+        """What the newest candidate changes and only a restart takes up (REF-07)."""
+        return self._pending
+
+    async def refresh(self, request: Request) -> RefreshResult:
+        """Carry out a refresh when those before it have ended.
+
+        It is carried out to its end even when its caller is cancelled meanwhile: a lost connection leaves nothing half
+        done.
+
+        Raises:
+            EdgeError: the Edge is stopping.
+        """
+        task = asyncio.create_task(self._in_turn(request))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Let the refresh that is being carried out end; those that wait for their turn are refused."""
+        self._closing = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _in_turn(self, request: Request) -> RefreshResult:
+        async with self._turn:
+            if self._closing:
+                raise EdgeError("the Edge is stopping")
+            base_hash = self._running.config_hash
+            proposal = await self._propose(request)
+            if request.mode is Mode.DRY_RUN:
+                return self._with_pending(proposal.result)
+            result = await self._carry_out(proposal, request)
+            if not result.committed:
+                await self._record_unchanged(request, result, base_hash)
+            if result.status is not Status.REJECTED:
+                self._pending = result.pending
+            _log(request, result)
+            return self._with_pending(result)
+
+    async def _propose(self, request: Request) -> Proposal:
+        try:
+            candidate = await asyncio.to_thread(request.load)
+        except ConfigError as error:
+            return Proposal(self._not_loaded(request, error))
+        running, options = self._running, request.options
+        proposal = await asyncio.to_thread(propose, running, candidate, request.mode, options, self._store.key())
+        if not proposal.affected:
+            return proposal
+        return proposal.asked(await self._fleet.check(proposal.desired()), options)
+
+    def _not_loaded(self, request: Request, error: ConfigError) -> RefreshResult:
+        revision = self._running.revision
+        return RefreshResult(
+            status=Status.REJECTED,
+            mode=request.mode,
+            revision_before=revision,
+            revision_after=revision,
+            violations=(*stale_expectations(request.options, revision, ""), *error.violations),
+            warnings=error.report.warnings,
+        )
+
+    async def _carry_out(self, proposal: Proposal, request: Request) -> RefreshResult:
+        result, following = proposal.result, proposal.next
+        if following is None:
+            return result
+        committed = replace(result, committed=True, revision_after=following.revision)
+        kept = await asyncio.to_thread(_applied, following)
+        reports = await self._fleet.commit(proposal.desired()) if proposal.affected else {}
+        outcome = with_reports(committed, reports, request.options)
+        if is_refused(outcome.reports, request.options):
+            return await self._undo(outcome, proposal, reports)
+        try:
+            await self._record(_attempt(request, outcome, self._running.config_hash), kept)
+        except EdgeError as error:
+            failed = Violation("refresh.apply_failed", "", None, str(error))
+            outcome = replace(outcome, status=Status.REJECTED, violations=(failed,))
+            return await self._undo(outcome, proposal, reports)
+        self._running = following
+        self._swap(following)
+        self._fleet.set_desired(following.desired())
+        return outcome
+
+    async def _undo(
+        self, outcome: RefreshResult, proposal: Proposal, reports: Mapping[NodeId, NodeReport]
+    ) -> RefreshResult:
+        """Put back every Node that may have taken its new payload; the others only forget that it was desired."""
+        taken = {node for node, report in reports.items() if report.outcome in _MAY_HAVE_TAKEN}
+        self._fleet.set_desired(self._running.desired(proposal.affected - taken))
+        back = await self._fleet.put_back(self._running.desired(taken)) if taken else {}
+        reports = {**reports, **back}
+        return replace(
+            outcome,
+            committed=False,
+            revision_after=outcome.revision_before,
+            reports=tuple(reports.values()),
+        )
+
+    def _with_pending(self, result: RefreshResult) -> RefreshResult:
+        """Return the result; a candidate that was rejected leaves what is pending as it was."""
+        return replace(result, pending=self._pending) if result.status is Status.REJECTED else result
+
+    async def _record(self, attempt: Attempt, applied: Applied | None = None) -> None:
+        await asyncio.to_thread(self._store.record, attempt, applied)
+
+    async def _record_unchanged(self, request: Request, result: RefreshResult, base_hash: str) -> None:
+        try:
+            await self._record(_attempt(request, result, base_hash))
+        except EdgeError as error:
+            _LOG.error("an attempt is missing in the history: %s", error)
+
+
+def _applied(running: Running) -> Applied:
+    return Applied(running.revision, running.config_hash, dump_for_history(running.snapshot.tree))
+
+
+def _attempt(request: Request, result: RefreshResult, base_hash: str) -> Attempt:
+    return Attempt(
+        at_ms=time.time_ns() // 1_000_000,
+        actor=request.origin.actor or request.origin.trigger.value,
+        trigger=request.origin.trigger,
+        status=result.status,
+        committed=result.committed,
+        revision_before=result.revision_before,
+        revision_after=result.revision_after,
+        base_hash=base_hash,
+        candidate_hash=result.candidate_hash,
+        paths=tuple(change.path for change in result.changes),
+    )
+
+
+def _log(request: Request, result: RefreshResult) -> None:
+    level = logging.WARNING if result.status is Status.REJECTED else logging.INFO
+    _LOG.log(
+        level,
+        "%s by %s: %s, revision %d -> %d, %d changes, %d pending",
+        request.origin.trigger.value,
+        request.origin.actor or request.origin.trigger.value,
+        result.status.value,
+        result.revision_before,
+        result.revision_after,
+        len(result.changes),
+        len(result.pending),
+    )

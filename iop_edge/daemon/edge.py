@@ -1,0 +1,235 @@
+"""An Edge in this process: what runs, its Nodes and its provider pool."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final, Self
+
+from iop_edge.client.status import StatusSnapshot
+from iop_edge.daemon.beginning import begin, require_resolved
+from iop_edge.daemon.coordinator import Coordinator, Load, Origin, Request
+from iop_edge.daemon.own_files import OwnFiles
+from iop_edge.daemon.rejection import rejection
+from iop_edge.daemon.restore import restore
+from iop_edge.daemon.running import Running, targets
+from iop_edge.daemon.status import drift, status_of
+from iop_edge.errors import ConfigError, Violation
+from iop_edge.files import FileResolver
+from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
+from iop_edge.load.snapshot import Snapshot
+from iop_edge.push.fleet import Fleet
+from iop_edge.push.model import Connection, HealthState, NodeState
+from iop_edge.push.settings import DEFAULTS, Settings
+from iop_edge.refresh.attempt import Attempt, Options, Trigger
+from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.runtime.pool import ProviderPool
+from iop_edge.runtime.status import Health
+from iop_edge.store.base import DEFAULT_LIMIT, Store
+from iop_edge.store.memory import MemoryStore
+
+_NO_OPTIONS: Final = Options()
+_NOBODY: Final = Origin()
+
+
+class Edge:
+    """An Edge that runs: it keeps its Nodes at what its config says, and takes new configs.
+
+    Start one with `async with Edge.start(snapshot) as edge`. It belongs to the event loop that it was started in.
+    """
+
+    def __init__(self, running: Running, store: Store, files: OwnFiles | None, settings: Settings) -> None:
+        self._store = store
+        self._files = files
+        self._started_at_ms = time.time_ns() // 1_000_000
+        self._pool = ProviderPool(running.snapshot)
+        self._fleet = Fleet(
+            EdgeId(running.snapshot.tree["edge"]["id"]),
+            EdgeInstanceId(secrets.token_hex(16)),
+            settings=settings,
+            on_state_change=self._take_state,
+            on_health=self._take_health,
+        )
+        self._coordinator = Coordinator(running, store, self._fleet, self._swap)
+        self._fleet.start(targets(running.snapshot), running.desired())
+
+    @classmethod
+    @asynccontextmanager
+    async def start(
+        cls,
+        running: Snapshot,
+        *,
+        store: Store | None = None,
+        files: OwnFiles | None = None,
+        settings: Settings = DEFAULTS,
+    ) -> AsyncIterator[Self]:
+        """Run an Edge for as long as the block runs.
+
+        A config that is the same as the newest of the history keeps its revision (REF-09).
+
+        Args:
+            running: the config that runs at first.
+            store: the history, which stays open when the Edge has stopped; None keeps it in memory.
+            files: the files that the config was loaded from, for `reload`, drift and the secrets of a rollback.
+            settings: how patient the Edge is with its Nodes.
+
+        Raises:
+            ConfigError: the config was loaded without resolving its references.
+            EdgeError: the history cannot be used.
+        """
+        store = store or MemoryStore()
+        edge = cls(await asyncio.to_thread(begin, running, store), store, files, settings)
+        try:
+            yield edge
+        finally:
+            await edge._coordinator.close()
+            await edge._fleet.close()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The running config."""
+        return self._coordinator.running.snapshot
+
+    @property
+    def revision(self) -> int:
+        """The number of the running config."""
+        return self._coordinator.running.revision
+
+    @property
+    def config_hash(self) -> str:
+        """The hash of the running config."""
+        return self._coordinator.running.config_hash
+
+    @property
+    def pool(self) -> ProviderPool:
+        """The providers, as the running config wants them used."""
+        return self._pool
+
+    async def refresh(
+        self,
+        candidate: Snapshot,
+        mode: Mode | str = Mode.APPLY,
+        *,
+        expected_revision: int | None = None,
+        expected_candidate: str = "",
+        live_only: bool = False,
+        require_all: bool = False,
+    ) -> RefreshResult:
+        """Propose a config: say what it would do, or do it (REF-05 to REF-09).
+
+        Args:
+            candidate: the config.
+            mode: `dry_run` or `apply`.
+            expected_revision: reject the candidate when another revision runs.
+            expected_candidate: reject the candidate when its hash is another.
+            live_only: apply the live part of a candidate that needs a restart.
+            require_all: reject the candidate when an affected Node cannot be reached.
+
+        Raises:
+            EdgeError: the Edge is stopping.
+        """
+        options = Options(expected_revision, expected_candidate, live_only, require_all)
+        return await self.submit(partial(require_resolved, candidate), mode, options)
+
+    async def reload(
+        self, mode: Mode | str = Mode.APPLY, options: Options = _NO_OPTIONS, origin: Origin = _NOBODY
+    ) -> RefreshResult:
+        """Propose what the Edge's own files say when the proposal's turn has come.
+
+        Raises:
+            EdgeError: the Edge is stopping.
+        """
+        return await self.submit(self._load_own, mode, options, origin)
+
+    async def rollback(
+        self, revision: int, mode: Mode | str = Mode.APPLY, options: Options = _NO_OPTIONS, origin: Origin = _NOBODY
+    ) -> RefreshResult:
+        """Propose the config of an old revision (REF-11).
+
+        Raises:
+            EdgeError: the Edge is stopping, or the history cannot be read.
+        """
+        origin = Origin(origin.actor, Trigger.ROLLBACK)
+        return await self.submit(partial(self._restore, revision), mode, options, origin)
+
+    async def submit(
+        self, load: Load, mode: Mode | str, options: Options = _NO_OPTIONS, origin: Origin = _NOBODY
+    ) -> RefreshResult:
+        """Propose a config that is loaded when the proposal's turn has come; what does not load is rejected.
+
+        Raises:
+            EdgeError: the Edge is stopping.
+        """
+        try:
+            known = Mode(mode)
+        except ValueError:
+            return self._invalid_mode()
+        return await self._coordinator.refresh(Request(load, known, options, origin))
+
+    async def status(self) -> StatusSnapshot:
+        """Return what runs, what waits for a restart, and how Nodes and providers are."""
+        running = self._coordinator.running
+        drifted = await asyncio.to_thread(drift, running, self._files)
+        return status_of(
+            running,
+            self._started_at_ms,
+            self._coordinator.pending,
+            self._fleet.states(),
+            self._pool.statuses(),
+            drifted,
+        )
+
+    async def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
+        """Return past attempts, the newest first.
+
+        Raises:
+            EdgeError: the history cannot be read.
+        """
+        return await asyncio.to_thread(self._store.history, limit)
+
+    async def settled(self) -> None:
+        """Wait until every Node has been tried: it runs what it should, or has shown why not."""
+        await self._fleet.settled()
+
+    def _load_own(self) -> Snapshot:
+        if self._files is None:
+            raise rejection("refresh.no_files", "this Edge has no config files of its own")
+        return self._files.load()
+
+    def _restore(self, revision: int) -> Snapshot:
+        applied = self._store.applied(revision)
+        if applied is None:
+            raise rejection("rollback.revision", f"the history has no revision {revision}")
+        return restore(applied, self._present_secrets().tree, FileResolver())
+
+    def _present_secrets(self) -> Snapshot:
+        """Return where the raw secrets are that history does not keep: in the own files, if they can be used."""
+        try:
+            return self._load_own()
+        except ConfigError:
+            return self.snapshot
+
+    def _invalid_mode(self) -> RefreshResult:
+        words = " or ".join(Mode)
+        return RefreshResult(
+            status=Status.REJECTED,
+            mode=Mode.DRY_RUN,
+            revision_before=self.revision,
+            revision_after=self.revision,
+            violations=(Violation("refresh.mode", "", None, f"the mode must be {words}"),),
+            pending=self._coordinator.pending,
+        )
+
+    def _swap(self, running: Running) -> None:
+        self._pool.reconfigure(running.snapshot)
+
+    def _take_state(self, node_id: NodeId, state: NodeState) -> None:
+        # A Node that has never taken a payload has nothing to serve a request with.
+        serves = state.connection is Connection.CONNECTED and state.generation > 0
+        self._pool.set_node_reachable(node_id, serves)
+
+    def _take_health(self, _node_id: NodeId, reports: Mapping[ProviderId, HealthState]) -> None:
+        for provider_id, health in reports.items():
+            self._pool.set_health(provider_id, Health(health.value))

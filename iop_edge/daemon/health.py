@@ -1,0 +1,91 @@
+"""The standard health service, `grpc.health.v1.Health`: what orchestrators and gRPC clients ask for readiness.
+
+It answers for the server as a whole. Its two small messages are written out here, since they are not of our protos.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+import betterproto2
+from grpclib.const import Cardinality, Handler, Status
+from grpclib.exceptions import GRPCError
+from grpclib.server import Stream
+
+_ROUTE: Final = "/grpc.health.v1.Health"
+
+
+class ServingStatus(betterproto2.Enum):
+    """Whether the server takes calls."""
+
+    UNKNOWN = 0
+    SERVING = 1
+    NOT_SERVING = 2
+    SERVICE_UNKNOWN = 3
+
+
+@dataclass(eq=False, repr=False)
+class HealthCheckRequest(betterproto2.Message):
+    """Asks for a service by its full name; the empty name is the server."""
+
+    service: str = betterproto2.field(1, betterproto2.TYPE_STRING)
+
+
+@dataclass(eq=False, repr=False)
+class HealthCheckResponse(betterproto2.Message):
+    """The answer."""
+
+    status: ServingStatus = betterproto2.field(  # noqa: RUF009 - how a field of a message is declared
+        1, betterproto2.TYPE_ENUM, default_factory=lambda: ServingStatus(0)
+    )
+
+
+class HealthService:
+    """Tells whether the server is ready; it is not until somebody says so.
+
+    Args:
+        services: the full names of the services that share the server's state.
+    """
+
+    def __init__(self, *services: str) -> None:
+        self._services = frozenset(("", *services))
+        self._status = ServingStatus.NOT_SERVING
+        self._changed = asyncio.Condition()
+
+    async def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - a state that has two values
+        """Say whether the server is ready."""
+        async with self._changed:
+            self._status = ServingStatus.SERVING if ready else ServingStatus.NOT_SERVING
+            self._changed.notify_all()
+
+    async def _check(self, call: Stream[HealthCheckRequest, HealthCheckResponse]) -> None:
+        if not await self._is_known(call):
+            raise GRPCError(Status.NOT_FOUND, "no such service")
+        await call.send_message(HealthCheckResponse(status=self._status))
+
+    async def _watch(self, call: Stream[HealthCheckRequest, HealthCheckResponse]) -> None:
+        # A service that is not known may come to be: its watchers are told so, and wait.
+        known = await self._is_known(call)
+        told: ServingStatus | None = None
+        while True:
+            status = self._status if known else ServingStatus.SERVICE_UNKNOWN
+            if status is not told:
+                await call.send_message(HealthCheckResponse(status=status))
+                told = status
+            async with self._changed:
+                if self._status is status or not known:
+                    await self._changed.wait()
+
+    async def _is_known(self, call: Stream[HealthCheckRequest, HealthCheckResponse]) -> bool:
+        request = await call.recv_message()
+        return request is not None and request.service in self._services
+
+    def __mapping__(self) -> dict[str, Handler]:
+        """Return the methods by their routes."""
+        return {
+            f"{_ROUTE}/{name}": Handler(method, cardinality, HealthCheckRequest, HealthCheckResponse)
+            for name, method, cardinality in (
+                ("Check", self._check, Cardinality.UNARY_UNARY),
+                ("Watch", self._watch, Cardinality.UNARY_STREAM),
+            )
+        }

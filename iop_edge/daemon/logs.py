@@ -1,0 +1,66 @@
+"""Log lines: one JSON object each, or a line for people. Neither ever holds a traceback, which could quote a secret."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final, TextIO
+
+_OWN: Final = "iop_edge"
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _message(record),
+        }
+        return json.dumps(entry)
+
+
+class _TextFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        # Some messages quote a peer: control characters must not reach a terminal.
+        message = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in _message(record))
+        return f"{_time(record)} {record.levelname.lower()} {record.name}: {message}"
+
+
+_FORMATTERS: Final[Mapping[str, type[logging.Formatter]]] = MappingProxyType(
+    {"json": _JsonFormatter, "text": _TextFormatter}
+)
+
+
+@contextmanager
+def logging_to(stream: TextIO, settings: Mapping[str, Any]) -> Iterator[None]:
+    """Write the log lines of this process to a stream, as the `logging` section of a config says.
+
+    The level is that of our own lines. Libraries tell of faults alone: below that they print what they send.
+    """
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_FORMATTERS[settings["format"]]())
+    chosen = logging.getLevelNamesMapping()[settings["level"].upper()]
+    root, own = logging.getLogger(), logging.getLogger(_OWN)
+    levels = root.level, own.level
+    root.setLevel(max(chosen, logging.WARNING))
+    own.setLevel(chosen)
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(levels[0])
+        own.setLevel(levels[1])
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+
+
+def _message(record: logging.LogRecord) -> str:
+    text = record.getMessage()
+    kind = record.exc_info[0] if record.exc_info else None
+    return f"{text}: {kind.__name__}" if kind else text

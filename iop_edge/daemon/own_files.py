@@ -1,0 +1,136 @@
+"""The config files that belong to an Edge: they win at its next start (REF-10)."""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from iop_edge.errors import ConfigError
+from iop_edge.files import FileResolver, read_sources
+from iop_edge.load.pipeline import load_sources
+from iop_edge.load.references import ReferenceFailure, Resolver
+from iop_edge.load.snapshot import Snapshot
+from iop_edge.load.source import Source
+
+_STDIN: Final = "-"
+
+
+@dataclass(slots=True)
+class _Recorder:
+    """Resolves as another resolver does, and remembers a digest of each answer rather than the answer."""
+
+    inner: Resolver
+    env_digests: dict[str, bytes] = field(default_factory=dict)
+    file_digests: dict[tuple[str, str], bytes] = field(default_factory=dict)
+
+    def env(self, name: str) -> str | None:
+        value = self.inner.env(name)
+        self.env_digests[name] = _digest(value)
+        return value
+
+    def file(self, path: str, base_dir: str) -> str:
+        text = _file_or_none(self.inner, path, base_dir)
+        self.file_digests[path, base_dir] = _digest(text)
+        # Asking again is the way to the resolver's own words for what is wrong.
+        return self.inner.file(path, base_dir) if text is None else text
+
+    def holds(self) -> bool:
+        """Tell whether every answer would still be the same."""
+        return all(_digest(self.inner.env(name)) == digest for name, digest in self.env_digests.items()) and all(
+            _digest(_file_or_none(self.inner, *key)) == digest for key, digest in self.file_digests.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One reading of the files: what it was made of, and what came of it."""
+
+    sources: tuple[tuple[str, bytes], ...]
+    answers: _Recorder
+    outcome: Snapshot | ConfigError
+
+
+class OwnFiles:
+    """An Edge's own files, loaded again only when something in them, or behind their references, has changed.
+
+    Standard input is read once, and stays what it was. Several threads may load at once.
+
+    Args:
+        paths: the tracked files; `-` is standard input.
+        private: the private overlays.
+    """
+
+    def __init__(self, paths: Sequence[str], private: Sequence[str] = ()) -> None:
+        self._paths = tuple(paths)
+        self._private = tuple(private)
+        self._resolver = FileResolver()
+        self._stdin: tuple[Source, ...] = ()
+        self._last: _Reading | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """The directories of the files, which a candidate that is sent may refer into (CFG-06)."""
+        paths = (*self._paths, *self._private)
+        return tuple({Path() if path == _STDIN else Path(path).parent: None for path in paths})
+
+    def load(self) -> Snapshot:
+        """Return what the files say now.
+
+        Raises:
+            ConfigError: they cannot be used.
+        """
+        with self._lock:
+            outcome = self._read()
+        if isinstance(outcome, ConfigError):
+            raise outcome
+        return outcome
+
+    def _read(self) -> Snapshot | ConfigError:
+        try:
+            sources = self._sources()
+        except ConfigError as error:
+            self._last = None
+            return error
+        digests = tuple((source.name, hashlib.sha256(source.data).digest()) for source in sources)
+        last = self._last
+        if last is not None and last.sources == digests and last.answers.holds():
+            return last.outcome
+        answers = _Recorder(self._resolver)
+        outcome: Snapshot | ConfigError
+        try:
+            outcome = load_sources(sources, answers)
+        except ConfigError as error:
+            outcome = error
+        self._last = _Reading(digests, answers, outcome)
+        return outcome
+
+    def _sources(self) -> list[Source]:
+        """Return the layers in the order of the paths, standard input as it was when it was read first."""
+        if _STDIN not in (*self._paths, *self._private):
+            return read_sources(self._paths, self._private)
+        if not self._stdin:
+            self._stdin = tuple(read_sources(self._paths, self._private))
+            return list(self._stdin)
+        return [
+            kept if path == _STDIN else _read_one(path, private=kept.private)
+            for path, kept in zip((*self._paths, *self._private), self._stdin, strict=True)
+        ]
+
+
+def _read_one(path: str, *, private: bool) -> Source:
+    (source,) = read_sources((), (path,)) if private else read_sources((path,), ())
+    return source
+
+
+def _file_or_none(resolver: Resolver, path: str, base_dir: str) -> str | None:
+    try:
+        return resolver.file(path, base_dir)
+    except ReferenceFailure:
+        return None
+
+
+def _digest(text: str | None) -> bytes:
+    return b"" if text is None else hashlib.sha256(text.encode(errors="surrogateescape")).digest()

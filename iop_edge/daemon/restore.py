@@ -1,0 +1,92 @@
+"""Makes a candidate of the config of an old revision (REF-11).
+
+History holds no raw secret. What came from a reference is resolved anew; a secret that stood in a private overlay is
+taken from the same path of the present config.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from iop_edge.errors import ConfigError, Report, Violation
+from iop_edge.load.pipeline import load_sources
+from iop_edge.load.references import Resolver, absolute_files, escape
+from iop_edge.load.snapshot import Snapshot
+from iop_edge.load.source import Source
+from iop_edge.schema import table
+from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.values import REDACTED, ReadTree, Sourced
+from iop_edge.store.base import Applied
+
+
+def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot:
+    """Load the config of an old revision.
+
+    Args:
+        applied: the revision, as history keeps it.
+        secrets: the present config, for the raw secrets that history does not keep.
+        resolver: what references resolve against now.
+
+    Raises:
+        ConfigError: a secret is missing, a reference does not resolve, or the config breaks a rule of today.
+    """
+    # The text is a dump of our own: plain, small in its means, and without anything that a YAML loader could act on.
+    kept: dict[str, Any] = yaml.load(applied.text, yaml.CSafeLoader)
+    missing = [_missing(applied.revision, path) for path in _fill(kept, table.root(), secrets, ROOT)]
+    if missing:
+        raise ConfigError(Report(violations=tuple(missing), total=len(missing)))
+    data = json.dumps(kept, ensure_ascii=False).encode()
+    return load_sources([Source(f"revision {applied.revision}", data, private=True, base_dir="/")], resolver)
+
+
+def _missing(revision: int, path: Path) -> Violation:
+    return Violation(
+        "rollback.secret",
+        str(path),
+        None,
+        f"revision {revision} had a secret here that no private overlay gives any more",
+        "put it into a private overlay of the Edge and try again",
+    )
+
+
+def _fill(kept: dict[str, Any], message: table.Message, secrets: ReadTree, path: Path) -> Iterator[Path]:
+    """Put secrets in the places of a message where they were left out; yield the paths of those that are missing."""
+    for name, value in kept.items():
+        field = message.fields[name]
+        here, present = path.child(name), secrets.get(name)
+        if field.is_message_list:
+            yield from _fill_items(value, field.message(), present or [], here)
+        elif field.is_message:
+            yield from _fill(value, field.message(), present or {}, here)
+        elif field.kind is table.Kind.MAP:
+            yield from _fill_entries(value, present or {}, here)
+        elif value == REDACTED:
+            yield from _fill_one(kept, name, present, here)
+
+
+def _fill_items(kept: list[Any], message: table.Message, present: list[Any], path: Path) -> Iterator[Path]:
+    identity = message.identity
+    if identity is None:
+        return
+    by_identity = {item[identity.name]: item for item in present}
+    for item in kept:
+        key = item[identity.name]
+        yield from _fill(item, message, by_identity.get(key, {}), path.key(key))
+
+
+def _fill_entries(kept: dict[str, Any], present: ReadTree, path: Path) -> Iterator[Path]:
+    by_name = {key.lower(): value for key, value in present.items()}
+    for key, value in kept.items():
+        if value == REDACTED:
+            yield from _fill_one(kept, key, by_name.get(key.lower()), path.key(key))
+
+
+def _fill_one(kept: dict[str, Any], key: str, present: Any, path: Path) -> Iterator[Path]:
+    if isinstance(present, Sourced):
+        kept[key] = absolute_files(present.reference, present.base_dir)
+    elif isinstance(present, str):
+        kept[key] = escape(present)
+    else:
+        yield path

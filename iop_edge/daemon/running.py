@@ -1,0 +1,58 @@
+"""What an Edge runs, and what follows from it for its Nodes."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from iop_edge.ids import NodeId, Revision
+from iop_edge.load.snapshot import Snapshot
+from iop_edge.net import Tls
+from iop_edge.payload.build import node_payloads
+from iop_edge.payload.encode import EncodedPayload, encode
+from iop_edge.push.model import Desired, Target
+from iop_edge.schema.values import ReadTree, plain
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A config in force with its payloads, replaced as a whole or not at all (REF-08)."""
+
+    snapshot: Snapshot
+    revision: Revision
+    config_hash: str
+    payloads: Mapping[NodeId, EncodedPayload]
+
+    def desired(self, node_ids: Collection[NodeId] | None = None) -> dict[NodeId, Desired]:
+        """Return what these Nodes, or all, should run."""
+        chosen = self.payloads if node_ids is None else node_ids
+        return {node_id: Desired(self.payloads[node_id], self.revision) for node_id in chosen}
+
+
+def encode_payloads(
+    snapshot: Snapshot, key: bytes, node_ids: Collection[str] | None = None
+) -> dict[NodeId, EncodedPayload]:
+    """Encode the payloads of these Nodes, or of all, each once."""
+    chosen = {node["id"] for node in nodes(snapshot)} if node_ids is None else node_ids
+    return {node_id: encode(payload, key) for node_id, payload in node_payloads(snapshot, chosen).items()}
+
+
+def targets(snapshot: Snapshot) -> Iterator[Target]:
+    """Yield the Nodes as they are dialled."""
+    for node in nodes(snapshot):
+        yield Target(
+            node_id=NodeId(node["id"]),
+            address=plain(node["address"]),
+            token=plain(node.get("token", "")),
+            tls=tls_of(node),
+        )
+
+
+def tls_of(owner: ReadTree) -> Tls | None:
+    """Return the TLS texts of a Node or of a listener; None where there are none, which means plain text."""
+    given = {name: plain(value) for name, value in owner.get("tls", {}).items()}
+    return Tls(**{field.name: given.get(field.name, "") for field in fields(Tls)}) if given else None
+
+
+def nodes(snapshot: Snapshot) -> tuple[Mapping[str, Any], ...]:
+    """Return the trees of the Nodes."""
+    return tuple(snapshot.tree.get("nodes", ()))
