@@ -1,17 +1,37 @@
 """Commands that run until they are stopped."""
 
 import asyncio
-import contextlib
 import signal
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
+
+_STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-async def until_stopped(work: Coroutine[Any, Any, None]) -> None:
-    """Run the work until it ends, or until SIGTERM or SIGINT cancels it: a stop that was asked for is no fault."""
+async def until_stopped(work: Coroutine[Any, Any, None]) -> bool:
+    """Run the work until it ends, or until a signal asks it to; return whether it ended by itself.
+
+    The first signal cancels the work. Those after it do nothing: they would cut short what the work does to
+    leave nothing behind.
+    """
     loop = asyncio.get_running_loop()
     task = loop.create_task(work)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
-    with contextlib.suppress(asyncio.CancelledError):
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        if not stopped:
+            stopped = True
+            task.cancel()
+
+    for number in _STOPPING:
+        loop.add_signal_handler(number, stop)
+    try:
         await task
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+    finally:
+        for number in _STOPPING:
+            loop.remove_signal_handler(number)
+    return not stopped

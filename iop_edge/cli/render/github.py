@@ -1,5 +1,6 @@
 """What is wrong with a config, as annotations of a GitHub workflow."""
 
+from iop_edge.cli.render.text import printable
 from iop_edge.errors import Report, Violation
 
 
@@ -25,7 +26,8 @@ def _command(level: str, violation: Violation) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    lines = text.replace("%", "%25").replace("\r", "").split("\n")
+    return "%0A".join(printable(line) for line in lines)
 
 
 def _property(text: str) -> str:

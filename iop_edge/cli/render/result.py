@@ -4,14 +4,16 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from iop_edge.cli.render.report import violation_lines, warning_lines
-from iop_edge.cli.render.text import counted, printable, table, value_text
+from iop_edge.cli.render.text import NO_NUMBER, counted, printable, shortened, table, value_text
 from iop_edge.cli.style import Paint, Style
 from iop_edge.refresh.result import Change, ChangeKind, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.schema.explain import explain
 from iop_edge.schema.table import RefreshClass
 
 _SIGNS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.MODIFIED: "~"}
 _STATUS_PAINT: Final = {Status.APPLIED: Paint.GOOD, Status.RESTART_REQUIRED: Paint.CAUTION, Status.REJECTED: Paint.BAD}
 _CLASS_PAINT: Final = {RefreshClass.LIVE: Paint.GOOD, RefreshClass.RESTART: Paint.CAUTION}
+_LONGEST_VALUE: Final = 120
 _GOOD_OUTCOMES: Final = frozenset({NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED})
 
 
@@ -33,15 +35,18 @@ def change_lines(changes: Iterable[Change], style: Style) -> Iterator[str]:
 
 
 def _values(change: Change) -> str:
-    if change.before is None and change.after is None:
+    if change.kind is ChangeKind.ADDED:
+        return f": {shortened(value_text(change.after), _LONGEST_VALUE)}"
+    if change.kind is ChangeKind.REMOVED:
         return ""
-    if change.kind is not ChangeKind.MODIFIED:
-        return f": {value_text(change.after if change.kind is ChangeKind.ADDED else change.before)}"
-    return f": {_value_or_unset(change.before)} -> {_value_or_unset(change.after)}"
-
-
-def _value_or_unset(value: object) -> str:
-    return "unset" if value is None else value_text(value)
+    if change.before is None and change.after is None:
+        return ": changed, not shown"
+    absent = "(not shown)" if explain(change.path).sensitive else "unset"
+    before, after = (
+        absent if value is None else shortened(value_text(value), _LONGEST_VALUE)
+        for value in (change.before, change.after)
+    )
+    return f": {before} -> {after}"
 
 
 def _headline(result: RefreshResult, style: Style) -> str:
@@ -51,8 +56,7 @@ def _headline(result: RefreshResult, style: Style) -> str:
         revision = f"revision {result.revision_before} -> {result.revision_after}"
     else:
         revision = f"revision {result.revision_before} stays"
-    candidate = f", candidate {result.candidate_hash}" if result.candidate_hash else ""
-    return f"{status}{mode}: {_amount(result)}; {revision}{candidate}"
+    return f"{status}{mode}: {_amount(result)}; {revision}"
 
 
 def _comparison(result: RefreshResult, style: Style) -> str:
@@ -77,6 +81,8 @@ def _amount(result: RefreshResult) -> str:
 
 
 def _body(result: RefreshResult, style: Style) -> Iterator[str]:
+    if result.candidate_hash:
+        yield style.paint(f"  candidate {result.candidate_hash}", Paint.FAINT)
     yield from violation_lines(result.violations, {}, style)
     yield from warning_lines(result.warnings, {}, style)
     yield from change_lines(result.changes, style)
@@ -91,5 +97,5 @@ def _body(result: RefreshResult, style: Style) -> Iterator[str]:
 
 def _report(report: NodeReport) -> tuple[str, tuple[str, Paint], str, str]:
     paint = Paint.GOOD if report.outcome in _GOOD_OUTCOMES else Paint.BAD
-    generation = str(report.generation) if report.generation else "-"
+    generation = str(report.generation) if report.generation else NO_NUMBER
     return report.node_id, (str(report.outcome).replace("_", " "), paint), generation, report.reason

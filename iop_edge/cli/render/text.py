@@ -3,7 +3,7 @@
 import json
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from iop_edge.cli.style import Paint, Style
 
@@ -24,6 +24,11 @@ def _visible(character: str) -> str:
 def value_text(value: Any) -> str:
     """Return a JSON value on one line."""
     return printable(json.dumps(value, ensure_ascii=False))
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return the text, cut where it is longer than it may be."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def counted(count: int, thing: str) -> str:
@@ -47,6 +52,9 @@ def _cells(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
+NO_NUMBER: Final = "-"
+"""Stands for a number that is not known."""
+
 Cell = str | tuple[str, Paint]
 """The text of a table's cell, and how it is painted."""
 
@@ -58,7 +66,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], style: Style) -
         for row in rows
     ]
     widths = [max([width(title), *(width(row[column][0]) for row in shown)]) for column, title in enumerate(header)]
-    numeric = [bool(shown) and all(row[column][0].isdecimal() for row in shown) for column in range(len(header))]
+    numeric = [bool(shown) and all(_is_numeric(row[column][0]) for row in shown) for column in range(len(header))]
 
     def line(cells: Sequence[tuple[str, Paint | None]]) -> str:
         parts = []
@@ -69,3 +77,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], style: Style) -
         return "  ".join(parts).rstrip()
 
     return [line([(title, Paint.FAINT) for title in header]), *(line(row) for row in shown)]
+
+
+def _is_numeric(text: str) -> bool:
+    return text.isdecimal() or text == NO_NUMBER

@@ -1,0 +1,51 @@
+"""Run an Edge: load the config, dial the Nodes, push to each what it has to run, and answer on the admin address.
+
+SIGHUP makes it read its files again; SIGTERM and SIGINT stop it.
+
+Exit code 0: it was stopped; 1: the config is not valid; 4: an address is taken, or another Edge has the
+state directory.
+"""
+
+import argparse
+import asyncio
+from pathlib import Path
+from typing import Final
+
+from iop_edge.cli.console import Console
+from iop_edge.cli.exit_codes import ExitCode
+from iop_edge.cli.inputs import add_layers, config_files
+from iop_edge.daemon.serve import ServeOptions, serve
+
+_DEFAULTS: Final = ServeOptions(files=())
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_layers(parser)
+    parser.add_argument(
+        "--state-dir",
+        type=Path,
+        default=_DEFAULTS.state_dir,
+        metavar="DIR",
+        help=f"where history is kept; it belongs to one Edge at a time (default: {_DEFAULTS.state_dir})",
+    )
+    parser.add_argument("--admin", default="", metavar="ADDRESS", help="the admin address, instead of listen.admin")
+    parser.add_argument(
+        "--secrets-dir",
+        type=Path,
+        metavar="DIR",
+        help="a directory that ${file:...} of a proposed config may read, besides those of the Edge's own files",
+    )
+
+
+def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
+    """Serve until a signal stops it."""
+    options = ServeOptions(
+        files=tuple(config_files(arguments.files, console.environ)),
+        private=tuple(arguments.private),
+        state_dir=arguments.state_dir,
+        admin=arguments.admin,
+        secrets_dir=arguments.secrets_dir,
+    )
+    asyncio.run(serve(options))
+    return ExitCode.FINE

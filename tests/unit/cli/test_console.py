@@ -1,0 +1,56 @@
+import io
+import subprocess
+import sys
+
+import pytest
+
+from iop_edge.cli.console import Console
+from iop_edge.cli.style import Paint, Style
+from tests.unit.cli.invoke import Terminal
+
+
+@pytest.mark.parametrize(
+    ("stream", "environ", "coloured"),
+    [
+        (Terminal(), {}, True),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"NO_COLOR": "0"}, False),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {}, False),
+    ],
+)
+def test_colour_is_for_terminals_that_want_it(stream: io.StringIO, environ: dict[str, str], coloured: bool) -> None:
+    assert Style.of(stream, environ).coloured is coloured
+    assert Console(io.StringIO(), stream, io.StringIO(), environ).style.coloured is coloured
+
+
+def test_paint_leaves_plain_text_alone() -> None:
+    assert Style(coloured=False).paint("x", Paint.BAD) == "x"
+    assert Style(coloured=True).paint("x", Paint.BAD) == "\x1b[1;31mx\x1b[0m"
+    assert Style(coloured=True).paint("", Paint.BAD) == ""
+
+
+def test_results_and_notes_go_to_their_streams() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    console = Console(io.StringIO(), out, err, {})
+    console.result("result")
+    console.result("")
+    console.note("note\n")
+    assert (out.getvalue(), err.getvalue()) == ("result\n", "note\n")
+
+
+def test_reader_that_goes_away_is_no_fault() -> None:
+    script = "import sys; from iop_edge.cli.main import entry; sys.argv = ['iop-edge', 'config', 'schema']; entry()"
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, b"")
+
+
+def test_text_that_the_stream_cannot_encode_is_escaped() -> None:
+    script = "from iop_edge.cli.console import Console; Console.of_process().result('caf\\u00e9 \\udcff')"
+    command = [sys.executable, "-c", script]
+    finished = subprocess.run(command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"}, timeout=60)
+    assert finished.stdout == b"caf\\xe9 \\udcff\n"
