@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from iop_edge.ids import NodeId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.schema import table
-from iop_edge.schema.values import ReadTree, Tree
+from iop_edge.schema.values import ReadTree, Tree, plain
 
 if TYPE_CHECKING:
     from iop_pb.iop.runtime.v1 import NodeConfigPayload
@@ -63,7 +63,7 @@ def _message(tree: ReadTree) -> "NodeConfigPayload":
 
 
 def _payload_tree(node: ReadTree) -> Tree:
-    adapters = sorted((_adapter(item) for item in node.get("adapters", ()) if item["enabled"]), key=_name)
+    adapters = sorted((_adapter(item) for item in node.get("adapters", ()) if plain(item["enabled"])), key=_name)
     running = {adapter["name"] for adapter in adapters}
     resources = sorted((_resource(item, running) for item in node.get("providers", ())), key=_provider_id)
     payload: Tree = {"node_id": node["id"], "runtime": _project(table.message("NodeRuntimeConfig"), node["runtime"])}
@@ -76,8 +76,11 @@ def _payload_tree(node: ReadTree) -> Tree:
 
 def _adapter(instance: ReadTree) -> Tree:
     """Return an instance with the one config of its type: the members of the oneof are named like the types."""
-    config = table.message("AdapterConfig").fields[instance["type"]]
-    return {"name": instance["name"], config.name: _project(config.message(), instance)}
+    adapter: Tree = {"name": instance["name"]}
+    config = table.message("AdapterConfig").fields.get(plain(instance["type"]))
+    if config is not None:  # not so where the type is a reference that is left unresolved
+        adapter[config.name] = _project(config.message(), instance)
+    return adapter
 
 
 def _resource(provider: ReadTree, running: Collection[str]) -> Tree:

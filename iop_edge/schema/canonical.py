@@ -36,7 +36,8 @@ def _value(value: Any, field: Field, key: bytes) -> Any:
             items = sorted(value, key=lambda item: str(item[name]))
         return [_canonical(item, message, key) for item in items]
     if field.kind is Kind.MAP:
-        return {map_key: _scalar(item, field, key, map_key) for map_key, item in value.items()}
+        fold = str.lower if field.caseless_keys else str
+        return {fold(map_key): _scalar(item, field, key, map_key) for map_key, item in value.items()}
     if field.repeated:
         return [_scalar(item, field, key) for item in value]
     return _scalar(value, field, key)

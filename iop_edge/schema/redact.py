@@ -3,11 +3,21 @@
 Redaction goes by field, never by text: a value that looks like a secret in a field that holds none is data.
 """
 
-from typing import Any
+import re
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import REDACTED, ReadTree, Sourced
+
+_HOLE: Final = "\ue000"
+"""Stands for a reference without a default while the text around it is judged."""
+
+_REFERENCE: Final = re.compile(r"\$\{(?:env:\w+(?::-(?P<default>[^}]*))?|file:[^}]+)\}")
+_HOLES: Final = rf"{_HOLE}(?::?{_HOLE})*"
+_REFERENCES_ALONE: Final = re.compile(rf"(?:[A-Za-z][A-Za-z0-9-]{{0,31}} )?{_HOLES}")
+_FILLED_IN: Final = re.compile(rf"(?<=//){_HOLES}@|(?<=[?&])[^&=#]*={_HOLES}(?=[&#]|\Z)")
+"""The user information, and the query parameters, of a URL that are nothing but references."""
 
 _KEY_LIKE = ("key", "token", "secret", "password", "passwd", "signature", "credential", "auth", "sig", "pwd")
 
@@ -45,10 +55,21 @@ def redact_text(field: Field, text: str, map_key: str = "") -> str:
     return REDACTED if is_secret(field, text, map_key) else text
 
 
+def reveals(field: Field, reference: str, map_key: str = "") -> bool:
+    """Tell whether a text with references in it holds a secret itself: beside them, or as a default of one.
+
+    An authentication scheme before them is none, nor is a colon between them.
+    """
+    text = _REFERENCE.sub(lambda match: match["default"] or _HOLE, reference)
+    if field.sensitive:
+        return map_key.lower() not in field.harmless_keys and _REFERENCES_ALONE.fullmatch(text) is None
+    return field.format == "http_url" and url_holds_secret(_FILLED_IN.sub("", text))
+
+
 def redact_value(field: Field, value: Any, map_key: str = "") -> Any:
     """Return the value of a field as it may be shown: plain JSON types, references as they were written."""
     if isinstance(value, Sourced):
-        return value.reference
+        return REDACTED if reveals(field, value.reference, map_key) else value.reference
     if isinstance(value, list):
         return [redact_value(field, item) for item in value]
     if field.kind is Kind.MESSAGE:

@@ -30,9 +30,13 @@ URLS = st.sampled_from(["http://h.test/", f"http://u:{SECRET}@h.test/", f"http:/
 
 
 def sourced(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """The values, some of them behind a reference."""
+    """The values, some of them behind a reference, or written with one that has them as its default."""
     references = st.sampled_from(["${env:A}", "${file:b}"])
-    return values | st.builds(Sourced, references, values)
+    return values | st.builds(Sourced, references, values) | values.map(defaulted)
+
+
+def defaulted(value: Any) -> Sourced:
+    return Sourced(f"${{env:A:-{value}}}", value)
 
 
 def scalars(field: table.Field) -> st.SearchStrategy[Any]:

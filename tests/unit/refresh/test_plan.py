@@ -233,6 +233,7 @@ def test_names_of_headers_that_differ_in_case_only_are_the_same() -> None:
     running, candidate = headers(X_Tenant="a"), headers(x_tenant="a")
 
     assert plan_of(running, candidate).changes == ()
+    assert Snapshot(running).digest(b"key") == Snapshot(candidate).digest(b"key")
     assert paths(plan_of(running, headers(x_tenant="b"))) == [("nodes[n].adapters[main].headers[X-Tenant]", "modified")]
 
 
@@ -294,6 +295,14 @@ def test_a_change_behind_an_unchanged_reference_is_a_change_shown_by_the_referen
     candidate = edge(node("n", token=Sourced("${file:token}", "s3cr3t-2")))
 
     assert seen(plan_of(running, candidate)) == [("nodes[n].token", "modified", "${file:token}", "${file:token}")]
+
+
+@pytest.mark.contract("CFG-08")
+def test_a_reference_with_a_secret_in_it_is_no_more_shown_than_the_secret() -> None:
+    running = edge(node("n", token="s3cr3t-1"))
+    candidate = edge(node("n", token=Sourced("${env:TOKEN:-s3cr3t-2}", "s3cr3t-2")))
+
+    assert seen(plan_of(running, candidate)) == [("nodes[n].token", "modified", None, None)]
 
 
 @pytest.mark.contract("CFG-08")
