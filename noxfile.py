@@ -62,7 +62,7 @@ def gen_check(session: nox.Session) -> None:
 @nox.session
 def typecheck(session: nox.Session) -> None:
     """Check types, strictly, of the library, its tests and its tools."""
-    session.install(*_RUNTIME, *_groups("typecheck", "oracle", "generate"))
+    session.install(*_RUNTIME, *_groups("typecheck"))
     session.run("mypy", *session.posargs)
 
 
