@@ -19,6 +19,7 @@ Schema = dict[str, Any]
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _REFERENCE_PATTERN: Final = r"\$\{(env|file):[^}]*\}"
+_UNESCAPED_REFERENCE: Final[Schema] = {"type": "string", "pattern": r"(^|[^$])\$\{"}
 _REFERENCE_DOC: Final = "A reference: ${env:NAME}, ${env:NAME:-default} or ${file:PATH}."
 
 _HEADER_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -43,7 +44,7 @@ def json_schema() -> Schema:
     definitions = {message.name: _message_schema(message) for message in messages}
     definitions.update({name: _enum_schema(enum) for name, enum in enums.items()})
     schema = _object_schema(root)
-    schema["properties"] = {"$schema": {"type": "string"}, **schema["properties"]}
+    schema["properties"] = {"$schema": True, **schema["properties"]}
     return {
         "$schema": DIALECT,
         "title": "Edge config",
@@ -183,7 +184,9 @@ def _text_schema(field: Field) -> Schema:
     pattern = _PATTERNS.get(field.format)
     if not pattern:
         return {"type": "string"}
-    return {"type": "string", "pattern": f"{pattern}|{_REFERENCE_PATTERN}" if field.takes_references else pattern}
+    if field.takes_references:
+        return {"type": "string", "pattern": f"{pattern}|{_REFERENCE_PATTERN}"}
+    return {"type": "string", "pattern": pattern, "not": _UNESCAPED_REFERENCE}
 
 
 def _integer_schema(field: Field) -> Schema:
