@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 from grpc_tools import protoc
@@ -79,3 +79,8 @@ def _set(message: Message, descriptor: Descriptor, name: str, value: Any) -> Non
     else:
         target.CopyFrom(build(field.message_type, value))
         target.SetInParent()
+
+
+def camel_json(message: Message) -> dict[str, Any]:
+    """Return a message in protobuf's JSON with its standard names."""
+    return json_format.MessageToDict(message)
