@@ -1,0 +1,64 @@
+"""What to say of a key that its message does not have (CFG-01)."""
+
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from iop_edge.load.findings import Trail
+from iop_edge.schema import table
+from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.table import Kind, Message
+
+_LONGEST_SHOWN: Final = 60
+_MOST_PLACES: Final = 3
+_LIKE_FIELD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+
+
+def shown_key(name: str) -> str:
+    """Return a key as a message shows it: in quotes, and not longer than anybody would read."""
+    return json.dumps(_cut(name), ensure_ascii=not name.isprintable())
+
+
+def key_trail(trail: Trail, name: str) -> Trail:
+    """Return the trail of a key that may be any text."""
+    name = _cut(name)
+    return (trail, name, not _LIKE_FIELD.fullmatch(name))
+
+
+def hint_for(message: Message, name: str) -> str:
+    """Return what the writer of an unknown key may have meant; empty where nobody can tell."""
+    if len(name) > _LONGEST_SHOWN:
+        return ""
+    before, colon, _ = name.partition(":")
+    if colon and before in message.keys:
+        return f"write a space after the colon of {before}"
+    places = _places().get(name, ())
+    hints = []
+    close = difflib.get_close_matches(name, message.keys, 1)
+    if close:
+        hints.append(f"did you mean {close[0]}?")
+    if places:
+        hints.append(f"{name} belongs under {' or '.join(places[:_MOST_PLACES])}")
+    return "; ".join(hints)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "..."
+
+
+@cache
+def _places() -> Mapping[str, tuple[str, ...]]:
+    """Return where each key of the schema stands: the patterns of the messages that have it."""
+    places: dict[str, tuple[str, ...]] = {}
+    queue: list[tuple[Message, Path]] = [(table.root(), ROOT)]
+    for message, path in queue:
+        pattern = table.pattern(path) or "the top level"
+        for name, field in message.keys.items():
+            places[name] = (*places.get(name, ()), pattern)
+            if field.kind is Kind.MESSAGE and name == field.name:
+                here = path.child(name)
+                queue.append((field.message(), here.key("") if field.repeated else here))
+    return places

@@ -1,0 +1,187 @@
+"""Reads the keys of mappings: duplicates, merges, and keys that are none (CFG-01 to CFG-03, CFG-11)."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
+
+from iop_edge.load.events import ALIASES, BoundAlias, Event, EventReader, Recording
+from iop_edge.load.findings import Findings, Trail
+from iop_edge.load.keys import hint_for, key_trail, shown_key
+from iop_edge.load.scalars import is_null
+from iop_edge.schema.table import Message
+
+MERGE_KEY: Final = "<<"
+
+Seen = dict[str, Event]
+"""The keys of a mapping so far: the event of each, by the name that makes two keys the same."""
+
+Merge = tuple[Event, BoundAlias | Recording]
+"""A merge key, and what stands behind it."""
+
+
+class MappingReader:
+    """The part of the decoder that knows what a key may be."""
+
+    def __init__(self, events: EventReader, findings: Findings) -> None:
+        self.events = events
+        self.findings = findings
+
+    def entries(self, trail: Trail, seen: Seen, name_of: Callable[[str], str]) -> Iterator[tuple[Event, Event]]:
+        """Yield each key of the mapping that has begun, with the first event of its value, then those that merges add.
+
+        Whoever iterates reads each value to its end before the next step.
+
+        Args:
+            trail: where the mapping stands.
+            seen: keys that are taken already and override these; gains the keys that are yielded.
+            name_of: gives the name by which two keys are the same.
+        """
+        own: Seen = {}
+        merge: Merge | None = None
+        while (key := self._next_key(trail)) is not None:
+            event = self.events.next()
+            name = name_of(key.value)
+            if key.value == MERGE_KEY and not key.style:
+                merge = self.note_merge(merge, key, event, trail)
+            elif is_null(key.value, key.style):
+                self.refuse_null_key(key, event, trail)
+            elif name in own:
+                self.refuse_duplicate(own[name], key, event, trail)
+            elif name in seen:
+                self.events.skip(event, trail)
+            else:
+                own[name] = key
+                yield key, event
+        seen.update(own)
+        self.events.charge(2 * len(own))
+        if merge is not None:
+            yield from self.merged(merge, trail, seen, name_of)
+
+    def merged(
+        self, merge: Merge, trail: Trail, seen: Seen, name_of: Callable[[str], str]
+    ) -> Iterator[tuple[Event, Event]]:
+        """Yield the keys and values that a merge adds: of each key the first one, and none that is taken."""
+        node = merge[1]
+        if isinstance(node, BoundAlias):
+            yield from self._merged_mapping(node, trail, seen, name_of)
+            return
+        with self.events.replaying(node) as first:
+            if first.__class__ is not SequenceStartEvent:
+                yield from self._merged_mapping(first, trail, seen, name_of)
+                return
+            while (event := self.events.next()).__class__ is not SequenceEndEvent:
+                yield from self._merged_mapping(event, trail, seen, name_of)
+
+    def _merged_mapping(
+        self, event: Event, trail: Trail, seen: Seen, name_of: Callable[[str], str]
+    ) -> Iterator[tuple[Event, Event]]:
+        if event.__class__ in ALIASES:
+            with self.events.expanding(event, trail) as first:
+                if first is None:
+                    return
+                if first.__class__ is MappingStartEvent and first.tag is None:
+                    yield from self.entries(trail, seen, name_of)
+                    return
+        elif event.__class__ is MappingStartEvent and event.tag is None:
+            yield from self.entries(trail, seen, name_of)
+            return
+        else:
+            self.events.skip(event, trail)
+        self.findings.add("yaml.merge", trail, event.start_mark, "<< takes a mapping or a list of mappings")
+
+    def note_merge(self, earlier: Merge | None, key: Event, event: Event, trail: Trail) -> Merge:
+        """Take in the value of a merge key, to be read when all other keys of its mapping are known."""
+        if earlier is not None:
+            self.refuse_duplicate(earlier[0], key, event, trail)
+            return earlier
+        if event.__class__ in ALIASES:
+            return key, self.events.bind(event, trail)
+        return key, self.events.record(event, trail)
+
+    def scalar_key(self, event: Event, trail: Trail) -> Event | None:
+        """Return a key that may be an alias or have an anchor as a plain scalar event; report what can be no key."""
+        if event.__class__ in ALIASES:
+            with self.events.expanding(event, trail) as first:
+                if first is None:
+                    return None
+                if first.__class__ is ScalarEvent:
+                    mark = event.start_mark
+                    return ScalarEvent(None, None, (True, False), first.value, mark, mark, first.style)
+        elif event.__class__ is ScalarEvent:
+            if event.anchor is not None:
+                self.events.record(event, trail)
+            if event.tag is None:
+                return event
+            self.refuse_tag(event, trail)
+            return None
+        else:
+            self.events.skip(event, trail)
+        self.findings.add("yaml.key", trail, event.start_mark, "a key must be a scalar")
+        return None
+
+    def refuse_null_key(self, key: Event, event: Event, trail: Trail) -> None:
+        """Report a key that is null, and pass over its value."""
+        self.findings.add(
+            "yaml.key", trail, key.start_mark, "a key must not be null", "write it in quotes if it is text"
+        )
+        self.events.skip(event, trail)
+
+    def refuse_duplicate(self, first: Event, key: Event, event: Event, trail: Trail) -> None:
+        """Report a key that its mapping has already, and pass over its value (CFG-02)."""
+        line = first.start_mark.line + 1
+        if first.value == key.value:
+            rule, message = (
+                "yaml.duplicate_key",
+                f"{shown_key(key.value)} stands in this mapping already, in line {line}",
+            )
+        else:
+            rule = "field.duplicate"
+            message = f"{shown_key(key.value)} is the same as {shown_key(first.value)} in line {line}"
+        self.findings.add(rule, key_trail(trail, key.value), key.start_mark, message)
+        self.events.skip(event, trail)
+
+    def refuse_tag(self, event: Event, trail: Trail) -> None:
+        """Report a tag. Its text is not shown, since a secret that begins with `!` is read as one."""
+        self.findings.add(
+            "yaml.tag",
+            trail,
+            event.start_mark,
+            "explicit tags are not allowed",
+            "write text that begins with ! in quotes",
+        )
+
+    def foreign_key(self, message: Message, key: Event, event: Event, trail: Trail, seen: Seen) -> None:
+        """Report a key that its message does not have, a legacy one (CFG-03) or an unknown one (CFG-01)."""
+        name = key.value
+        if is_null(name, key.style):
+            self.refuse_null_key(key, event, trail)
+            return
+        here = key_trail(trail, name)
+        if name in message.legacy:
+            self.findings.add(
+                "field.legacy", here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
+            )
+        elif name in seen:
+            self.refuse_duplicate(seen[name], key, event, trail)
+            return
+        elif trail is not None or not _is_ignored(name):
+            hint = "" if self.findings.is_full else hint_for(message, name)
+            self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
+        seen[name] = key
+        self.events.skip(event, here)
+
+    def _next_key(self, trail: Trail) -> Event | None:
+        while (event := self.events.next()).__class__ is not MappingEndEvent:
+            if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
+                return event
+            key = self.scalar_key(event, trail)
+            if key is not None:
+                return key
+            self.events.skip(self.events.next(), trail)
+        return None
+
+
+def _is_ignored(name: str) -> bool:
+    """Tell whether a top-level key is a home for anchors or a note to editors (CFG-12)."""
+    return name == "$schema" or name.startswith("x-")
