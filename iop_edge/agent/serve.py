@@ -1,9 +1,20 @@
 """Runs a Node as a server."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
+from typing import Final
 
+from iop_edge.agent.node import Node
+from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
-from iop_edge.net import Address, Tls
+from iop_edge.net import Address, AddressError, Tls, parse_address, server_context
+from iop_edge.transport.server import BoundedServer
+
+DRAIN_SECONDS: Final = 5.0
+"""How long calls may run on when the Node is told to stop."""
+
+_log = logging.getLogger(__name__)
 
 
 async def run_node(
@@ -23,6 +34,23 @@ async def run_node(
         ready: called with the real address once the Node listens.
 
     Raises:
-        EdgeError: the address cannot be listened on, or the TLS texts cannot be used.
+        EdgeError: there is no token, the address cannot be listened on, or the TLS texts cannot be used.
     """
-    raise NotImplementedError
+    if not tokens or not all(tokens):
+        raise EdgeError("a Node needs a token")
+    try:
+        wanted = parse_address(address)
+    except AddressError as error:
+        raise EdgeError(f"the address of the Node: {error}") from None
+    context = server_context(tls) if tls else None
+    node = Node(node_id)
+    server = BoundedServer([node], tokens=tokens)
+    listening = await server.start(wanted, context)
+    try:
+        _log.info("node %s listens on %s", node_id, listening)
+        if ready is not None:
+            ready(listening)
+        await asyncio.Event().wait()
+    finally:
+        await node.close()
+        await server.drain(DRAIN_SECONDS)

@@ -1,11 +1,21 @@
 """All Nodes of an Edge."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import MappingProxyType
 
-from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId
-from iop_edge.push.model import Desired, HealthListener, NodeState, StateListener, Target
+from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
+from iop_edge.push.actor import NodeActor, Surroundings
+from iop_edge.push.gate import SendGate
+from iop_edge.push.link import Caller
+from iop_edge.push.model import Desired, HealthListener, HealthState, NodeState, StateListener, Target
 from iop_edge.push.settings import DEFAULTS, Settings
 from iop_edge.refresh.result import NodeReport
+
+_log = logging.getLogger(__name__)
+
+_Step = Callable[[NodeActor, Desired], Awaitable[NodeReport]]
 
 
 class Fleet:
@@ -30,46 +40,84 @@ class Fleet:
         on_state_change: StateListener | None = None,
         on_health: HealthListener | None = None,
     ) -> None:
-        raise NotImplementedError
+        self._around = Surroundings(
+            caller=Caller(edge_id, instance_id, take_over),
+            settings=settings,
+            gate=SendGate(settings.sends_at_once, settings.send_hold),
+            on_state=self._tell_state,
+            on_health=self._tell_health,
+        )
+        self._on_state_change = on_state_change
+        self._on_health = on_health
+        self._actors: dict[NodeId, NodeActor] = {}
+        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, targets: Iterable[Target], desired: Mapping[NodeId, Desired]) -> None:
-        """Begin to dial the targets and to converge each to what is desired of it. Called once, in a running event loop."""
-        raise NotImplementedError
+        """Begin to dial the targets and to converge each to what is desired of it. Called once, in an event loop."""
+        for target in targets:
+            actor = NodeActor(target, desired.get(target.node_id), self._around)
+            self._actors[target.node_id] = actor
+            self._tasks.append(asyncio.create_task(actor.run(), name=f"node {target.node_id}"))
 
     def set_desired(self, desired: Mapping[NodeId, Desired]) -> None:
         """Say what Nodes should run from now on; the latest wins. A Node that runs the content already gets no push."""
-        raise NotImplementedError
+        for node_id, item in desired.items():
+            self._actors[node_id].want(item)
 
     async def check(self, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
         """Ask each of these Nodes whether it would take its payload; nothing changes (PSH-03).
 
         Outcomes: `committed` (it would), `unchanged`, `rejected`, `restart_required`, `unreachable`.
         """
-        raise NotImplementedError
+        return await self._all(NodeActor.check, desired)
 
     async def commit(self, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
         """Make these payloads the desired ones and push them (PSH-03).
 
-        Outcomes: `committed`, `unchanged`, `rejected`, `restart_required`, `unreachable` (nothing was sent; converged later),
-        `unknown` (it passed its check and was lost, or its answer was lost; converged later).
+        Outcomes: `committed`, `unchanged`, `rejected`, `restart_required`, `unreachable` (nothing was sent; converged
+        later), `unknown` (it passed its check and was lost, or its answer was lost; converged later).
         """
-        raise NotImplementedError
+        return await self._all(NodeActor.commit, desired)
 
     async def put_back(self, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
         """Make these payloads, the old ones, the desired ones again and push them with a higher generation (PSH-03).
 
         Outcomes: `rolled_back`, `rollback_failed` (converged later).
         """
-        raise NotImplementedError
+        return await self._all(NodeActor.put_back, desired)
 
     def states(self) -> Mapping[NodeId, NodeState]:
         """Return what is known of each Node now, by id."""
-        raise NotImplementedError
+        return MappingProxyType({node_id: self._actors[node_id].state for node_id in sorted(self._actors)})
 
     async def settled(self) -> None:
         """Wait until every Node has been tried: it runs what it should, or has shown why not."""
-        raise NotImplementedError
+        await asyncio.gather(*(actor.tried() for actor in self._actors.values()))
 
     async def close(self) -> None:
         """End all sessions. No task and no socket is left."""
-        raise NotImplementedError
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+
+    async def _all(self, step: _Step, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
+        node_ids = sorted(desired)
+        reports = await asyncio.gather(*(step(self._actors[node_id], desired[node_id]) for node_id in node_ids))
+        return dict(zip(node_ids, reports, strict=True))
+
+    def _tell_state(self, target: Target, state: NodeState) -> None:
+        if self._on_state_change is not None:
+            _call(self._on_state_change, target.node_id, state)
+
+    def _tell_health(self, target: Target, health: Mapping[ProviderId, HealthState]) -> None:
+        if self._on_health is not None:
+            _call(self._on_health, target.node_id, health)
+
+
+def _call(listener: Callable[..., None], *news: object) -> None:
+    """Tell a listener; its own faults must not end a session."""
+    try:
+        listener(*news)
+    except Exception:  # noqa: BLE001
+        _log.exception("a listener failed")

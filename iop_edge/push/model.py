@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from iop_edge.ids import Generation, NodeId, ProviderId, Revision
+from iop_edge.ids import NodeId, ProviderId, Revision
 from iop_edge.net import Tls
 from iop_edge.payload.encode import EncodedPayload
 
@@ -41,13 +41,13 @@ class Connection(StrEnum):
 class NodeState:
     """What the Edge knows of a Node. `generation` and `revision` are what the Node runs, 0 while that is not known.
 
-    A revision whose payload for the Node is the one that it runs already counts as running (PSH-01). `last_error` is for a
-    person and holds no secret; it is empty where all is well.
+    A revision whose payload for the Node is the one that it runs already counts as running (PSH-01). `last_error` is
+    for a person and holds no secret; it is empty where all is well.
     """
 
     connection: Connection = Connection.CONNECTING
-    generation: Generation = Generation(0)
-    revision: Revision = Revision(0)
+    generation: int = 0
+    revision: int = 0
     in_sync: bool = False
     last_error: str = ""
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class Settings:
     """Bounds of the Edge's dealings with its Nodes. Times are in seconds.
 
-    `sends_at_once` bounds the pushes that are being sent, not those that wait for an answer; `send_hold` is the longest that
-    one Node, which does not read what it is sent, keeps others from sending (PSH-04).
+    `sends_at_once` bounds the pushes that are being sent, not those that wait for an answer; `send_hold` is the longest
+    that one Node, which does not read what it is sent, keeps others from sending (PSH-04).
     """
 
     connect_timeout: float = 3.0

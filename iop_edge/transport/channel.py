@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import TypeVar, cast
 
 import betterproto2
@@ -156,7 +156,7 @@ class ClientChannel(Channel):
 
     async def server_stream(
         self, route: str, request: betterproto2.Message, reply_type: type[_R], *, metadata: _Metadata = ()
-    ) -> AsyncIterator[_R]:
+    ) -> AsyncGenerator[_R, None]:
         """Make a call that has many answers, and yield them until the peer ends it. Raises as `unary` does."""
         async with self._call(route, Cardinality.UNARY_STREAM, reply_type, metadata, None) as call:
             await call.send_message(request, end=True)

@@ -1,0 +1,253 @@
+"""One Node, held to what is desired of it."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from iop_edge.ids import Generation, ProviderId
+from iop_edge.push.fault import SessionError
+from iop_edge.push.gate import SendGate
+from iop_edge.push.link import Answer, Caller, Link
+from iop_edge.push.model import Connection, Desired, HealthState, NodeState, Target
+from iop_edge.push.settings import Settings
+from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport
+
+_log = logging.getLogger(__name__)
+
+_TAKEN: Final = (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
+_MAX_DOUBLINGS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all actors of a fleet share: who they are, how patient, through which gate they send, whom they tell."""
+
+    caller: Caller
+    settings: Settings
+    gate: SendGate
+    on_state: Callable[[Target, NodeState], None]
+    on_health: Callable[[Target, Mapping[ProviderId, HealthState]], None]
+
+
+class NodeActor:
+    """Keeps a session with one Node and converges it to the latest desired payload (PSH-01).
+
+    `run` dials, pushes what differs, and dials again when the session is lost; `check`, `commit` and `put_back` speak
+    through the same session, one exchange at a time. After a lost answer the next handshake tells what the Node runs;
+    only what differs is pushed, and nothing is applied twice.
+    """
+
+    def __init__(self, target: Target, desired: Desired | None, around: Surroundings) -> None:
+        self.state = NodeState()
+        self._target = target
+        self._desired = desired
+        self._around = around
+        self._link: Link | None = None
+        self._generation = Generation(0)
+        self._failures = 0
+        self._checked_tag = b""
+        self._refused_tag = b""
+        self._one_at_a_time = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._tried = asyncio.Event()
+
+    async def run(self) -> None:
+        """Hold sessions, one after the other, until cancelled."""
+        while True:
+            fault = await self._session()
+            self._note_end(fault)
+            await self._pause(fault)
+
+    async def tried(self) -> None:
+        """Wait until the Node runs what it should, or has shown why not."""
+        await self._tried.wait()
+
+    def want(self, desired: Desired) -> None:
+        """Converge to this from now on."""
+        self._desired = desired
+        self._publish()
+        self._wake.set()
+
+    async def check(self, desired: Desired) -> NodeReport:
+        """Ask the Node whether it would take a payload."""
+        await self._tried.wait()
+        async with self._one_at_a_time:
+            try:
+                answer = await self._exchange(Mode.DRY_RUN, desired)
+            except SessionError as fault:
+                return self._report(NodeOutcome.UNREACHABLE, fault.reason)
+        if answer.outcome in _TAKEN:
+            self._checked_tag = desired.encoded.tag
+        return self._report(answer.outcome, answer.reason)
+
+    async def commit(self, desired: Desired) -> NodeReport:
+        """Make a payload the desired one, and have the Node run it."""
+        async with self._one_at_a_time:
+            self._desired = desired
+            was_checked = self._checked_tag == desired.encoded.tag
+            link = self._link
+            try:
+                answer = await self._exchange(Mode.APPLY, desired)
+            except SessionError as fault:
+                self._wake.set()
+                is_lost = link is not None or was_checked
+                return self._report(NodeOutcome.UNKNOWN if is_lost else NodeOutcome.UNREACHABLE, fault.reason)
+        return self._report(answer.outcome, answer.reason)
+
+    async def put_back(self, desired: Desired) -> NodeReport:
+        """Make the old payload the desired one again, and have the Node run it."""
+        async with self._one_at_a_time:
+            self._desired = desired
+        self._wake.set()
+        await self._tried.wait()
+        async with self._one_at_a_time:
+            try:
+                answer = await self._exchange(Mode.APPLY, desired)
+            except SessionError as fault:
+                return self._report(NodeOutcome.ROLLBACK_FAILED, fault.reason)
+        outcome = NodeOutcome.ROLLED_BACK if answer.outcome in _TAKEN else NodeOutcome.ROLLBACK_FAILED
+        return self._report(outcome, answer.reason)
+
+    async def _session(self) -> SessionError:
+        """Hold one session for as long as it lasts, and return why it ended."""
+        try:
+            self._link = link = await Link.open(self._target, self._around.caller, self._around.settings)
+        except SessionError as fault:
+            return fault
+        try:
+            self._generation = Generation(max(self._generation, link.running.generation))
+            self._refused_tag = b""
+            self._publish(Connection.CONNECTED)
+            return await self._serve(link)
+        finally:
+            self._link = None
+            await link.close()
+
+    async def _serve(self, link: Link) -> SessionError:
+        watcher = asyncio.create_task(self._watch_health(link))
+        leaving = asyncio.create_task(link.leaving.wait())
+        for task in (watcher, leaving):
+            task.add_done_callback(lambda _: self._wake.set())
+        try:
+            while not (watcher.done() or leaving.done()):
+                self._wake.clear()
+                await self._converge()
+                self._tried.set()
+                await self._wake.wait()
+            async with self._one_at_a_time:
+                lost = watcher.result() if watcher.done() else SessionError("the Node stops")
+                return link.fault or lost
+        except SessionError as fault:
+            return fault
+        finally:
+            await _cancel(watcher, leaving)
+
+    async def _watch_health(self, link: Link) -> SessionError:
+        try:
+            async with contextlib.aclosing(link.health()) as reports:
+                async for report in reports:
+                    self._around.on_health(self._target, report)
+        except SessionError as fault:
+            return fault
+        return SessionError("the Node has ended the session")
+
+    async def _converge(self) -> None:
+        async with self._one_at_a_time:
+            desired = self._desired
+            if desired is not None and desired.encoded.tag != self._refused_tag:
+                await self._exchange(Mode.APPLY, desired)
+            self._failures = 0
+            self._publish()
+
+    async def _exchange(self, mode: Mode, desired: Desired) -> Answer:
+        """Push a payload, unless the Node runs it already. Called with the turn taken.
+
+        Raises:
+            SessionError: there is no session, or there is none any more.
+        """
+        link = self._link
+        if link is None or link.leaving.is_set():
+            raise SessionError(self.state.last_error or "there is no session")
+        if link.running.tag == desired.encoded.tag:
+            answer = Answer(NodeOutcome.UNCHANGED)
+        else:
+            answer = await self._push(link, mode, desired)
+        if mode is Mode.APPLY:
+            self._note_answer(desired, answer)
+        return answer
+
+    async def _push(self, link: Link, mode: Mode, desired: Desired) -> Answer:
+        self._generation = Generation(self._generation + 1)
+        try:
+            return await link.push(mode, desired, self._generation, self._around.gate)
+        except SessionError as fault:
+            await link.close(fault)
+            raise
+
+    def _note_answer(self, desired: Desired, answer: Answer) -> None:
+        if answer.outcome in _TAKEN:
+            self._refused_tag = b""
+            self._publish(Connection.CONNECTED)
+        else:
+            self._refused_tag = desired.encoded.tag
+            self._publish(Connection.DIVERGED, answer.reason)
+
+    def _note_end(self, fault: SessionError) -> None:
+        was_well = not self._failures and self.state.connection in (Connection.CONNECTED, Connection.DIVERGED)
+        self._failures += 1
+        self._publish(fault.connection, fault.reason)
+        if was_well:
+            self._tried.clear()  # it may be back in a moment: whoever asks waits for the next try
+        else:
+            self._tried.set()
+
+    async def _pause(self, fault: SessionError) -> None:
+        settings = self._around.settings
+        if fault.permanent:
+            delay = settings.slow_retry * (0.5 + settings.chance() / 2)
+            self._wake.clear()
+            await _first_of(settings.sleep(delay), self._wake.wait())
+            return
+        longest = settings.backoff_base * 2 ** min(self._failures, _MAX_DOUBLINGS)
+        await settings.sleep(settings.chance() * min(settings.backoff_cap, longest))
+
+    def _publish(self, connection: Connection | None = None, error: str = "") -> None:
+        """Bring the state up to date and tell of it; without a connection given it stays what it was."""
+        if connection is None:
+            connection, error = self.state.connection, self.state.last_error
+        state = replace(self.state, connection=connection, last_error=error, in_sync=False)
+        if self._link is not None:
+            state = self._with_running(state, self._link)
+        if state == self.state:
+            return
+        if (state.connection, state.last_error) != (self.state.connection, self.state.last_error):
+            level = logging.WARNING if state.last_error else logging.INFO
+            _log.log(level, "node %s: %s %s", self._target.node_id, state.connection, state.last_error)
+        self.state = state
+        self._around.on_state(self._target, state)
+
+    def _with_running(self, state: NodeState, link: Link) -> NodeState:
+        running, desired = link.running, self._desired
+        in_sync = desired is not None and running.tag == desired.encoded.tag
+        revision = desired.revision if desired is not None and in_sync else running.revision
+        return replace(state, generation=running.generation, revision=revision, in_sync=in_sync)
+
+    def _report(self, outcome: NodeOutcome, reason: str) -> NodeReport:
+        return NodeReport(self._target.node_id, outcome, reason, self.state.generation)
+
+
+async def _first_of(*awaitables: Awaitable[object]) -> None:
+    tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await _cancel(*tasks)
+
+
+async def _cancel(*tasks: asyncio.Future[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
