@@ -75,7 +75,7 @@ class Word:
     refuses: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EnumType:
     """An enum. `words` has the words that a config may hold, by word; the zero value is none of them."""
 
@@ -95,7 +95,7 @@ class EnumType:
         return {word.number: word for word in self.words.values()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
     """One field and its policy. Empty texts and None mean that the option is not set.
 
@@ -161,7 +161,7 @@ class Field:
         return enum(self.type_name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Message:
     """A message type. `fields` is in the order of the proto; `legacy` has the refused keys with what replaced them."""
 
