@@ -1,0 +1,117 @@
+"""Finds the file, and the path in it, that a value of a normalized config came from.
+
+Nothing is recorded while layers merge: how they do follows from the layers, so it is traced again for the few paths
+that violations need.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iop_edge.load.layers import Layer, Part, align, children, entries
+from iop_edge.schema import table
+from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.table import Field, Kind, Message
+
+
+@dataclass(slots=True)
+class Moves:
+    """Adapter instances that normalizing made of a provider's own fields: (node, instance) -> provider, by indexes."""
+
+    made: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def original(self, path: Path) -> Path:
+        """Return the path before the move of what stands at a path after it."""
+        steps = [step.step for step in path.steps()]
+        if len(steps) < 4 or (steps[0], steps[2]) != ("nodes", "adapters"):
+            return path
+        node, instance = steps[1], steps[3]
+        if not isinstance(node, int) or not isinstance(instance, int):
+            return path
+        provider = self.made.get((node, instance))
+        if provider is None:
+            return path
+        start = ROOT.child("nodes").index(node).child("providers").index(provider)
+        if steps[4:] == [_identity("AdapterInstance")]:
+            return start.child(_identity("Provider"))
+        return _append(start, path.steps()[4:])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path in the file of a layer, by the layer's number."""
+
+    layer: int
+    path: Path
+
+
+class Origins:
+    """Answers where a path came from."""
+
+    def __init__(self, layers: Sequence[Layer], moves: Moves) -> None:
+        self._parts = [Part(number, layer.tree, ROOT) for number, layer in enumerate(layers)]
+        self._moves = moves
+
+    def place(self, path: Path) -> Place:
+        """Return the layer whose value won, and the path in its file.
+
+        A path that no file has (a field that is missing) is in the first file that has the nearest parent.
+        """
+        path = self._moves.original(path)
+        steps = path.steps()
+        parts, depth, is_leaf = self._descend(steps)
+        part = parts[-1] if is_leaf else parts[0]
+        return Place(part.layer, _append(part.path, steps[depth:]))
+
+    def _descend(self, steps: Sequence[Path]) -> tuple[Sequence[Part], int, bool]:
+        parts: Sequence[Part] = self._parts
+        below: Sequence[Part]
+        message: Message | None = table.root()
+        here: Field | None = None
+        for depth, step in enumerate(steps):
+            if message is not None:
+                here = message.fields[str(step.step)]
+                below = children(parts, here.name)
+                message = here.message() if here.is_message else None
+            else:
+                assert here is not None
+                below = _items(parts, here, step)
+                message = here.message() if here.is_message_list else None
+            if not below:
+                return parts, depth, False
+            parts = below
+        return parts, len(steps), message is None
+
+
+def _items(parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
+    if owner.kind is Kind.MAP:
+        rows = entries([part for part in parts if part.value.__class__ is dict], owner)
+        wanted = str(step.step)
+        if owner.caseless_keys:
+            wanted = wanted.lower()
+        for row in rows:
+            key = str(row[-1].path.step)
+            if (key.lower() if owner.caseless_keys else key) == wanted:
+                return row
+        return ()
+    lists = [part for part in parts if part.value.__class__ is list]
+    index = step.step
+    if not isinstance(index, int) or not lists:
+        return ()
+    identity = owner.message().identity if owner.is_message_list else None
+    if identity is not None:
+        rows = align(lists, identity.name)
+        return rows[index] if index < len(rows) else ()
+    last = lists[-1]
+    return [Part(last.layer, last.value[index], last.path.index(index))] if index < len(last.value) else ()
+
+
+def _append(path: Path, steps: Sequence[Path]) -> Path:
+    for step in steps:
+        path = Path(path, step.step, step.is_key)
+    return path
+
+
+def _identity(message: str) -> str:
+    identity = table.message(message).identity
+    assert identity is not None
+    return identity.name

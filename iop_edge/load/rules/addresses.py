@@ -1,0 +1,64 @@
+"""Rules of the addresses that the Edge listens on and dials (VAL-10)."""
+
+from collections.abc import Iterator
+
+from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.rules.inventory import Inventory, section
+from iop_edge.net import Address, AddressError, is_loopback, parse_address
+from iop_edge.schema import table
+from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.values import ReadTree
+
+
+def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
+    """Check that no two listeners share an address, and that each Node can be dialled."""
+    before: list[tuple[Path, Address]] = []
+    for path, address in _listeners(config):
+        for other, taken in before:
+            if overlap(address, taken):
+                message = f"two enabled listeners share {address}"
+                problems.add(Problem("listen.conflict", path, message, other=other))
+                break
+        before.append((path, address))
+    for node in inventory.nodes:
+        dialled = parsed(node.tree.get("address"))
+        if dialled is not None and not dialled.is_unix and not dialled.port:
+            message = "a Node listens on a port from 1 to 65535"
+            problems.add(Problem("value.address", node.path.child("address"), message))
+
+
+def _listeners(config: ReadTree) -> Iterator[tuple[Path, Address]]:
+    """Yield the addresses of the Edge's own sections, of those that are served."""
+    for part in table.root().fields.values():
+        if not part.is_message:
+            continue
+        tree = section(config, part.name)
+        if "enabled" in part.message().fields and known(tree.get("enabled")) is not True:
+            continue
+        for field in part.message().fields.values():
+            address = parsed(tree.get(field.name)) if field.format == "address" else None
+            if address is not None:
+                yield ROOT.child(part.name).child(field.name), address
+
+
+def parsed(value: object) -> Address | None:
+    """Return the address that a value is, where it is known and is one."""
+    text = known(value)
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_address(text)
+    except AddressError:
+        return None
+
+
+def overlap(one: Address, two: Address) -> bool:
+    """Tell whether two listeners cannot have both of these addresses."""
+    if one.is_unix or two.is_unix:
+        return one.path == two.path
+    if one.port != two.port or not one.port:
+        return False
+    hosts = {one.host.lower().rstrip("."), two.host.lower().rstrip(".")}
+    if len(hosts) == 1 or one.is_wildcard or two.is_wildcard:
+        return True
+    return "localhost" in hosts and all(is_loopback(host) for host in hosts)

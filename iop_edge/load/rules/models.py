@@ -1,0 +1,61 @@
+"""Rules of model groups (VAL-07)."""
+
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Final
+
+from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.rules.inventory import Inventory, placed
+from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.values import ReadTree
+
+_TOKEN_ORDER: Final = ("min_max_tokens", "default_max_tokens", "context_window_tokens")
+
+
+def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
+    """Check the model groups of a config."""
+    for place, model in placed(config, "models"):
+        _check_token_order(model, place, problems)
+        for index, entry in placed(model, "providers"):
+            identity = entry.get("id")
+            provider = inventory.providers.get(identity) if identity.__class__ is str else None
+            if provider is not None:
+                _check_provider(model, provider.tree, entry, _path(place).child("providers").index(index), problems)
+            elif identity.__class__ is str:
+                path = _path(place).child("providers").index(index).child("id")
+                report_unknown_provider(identity, path, inventory, problems)
+
+
+def report_unknown_provider(identity: str, path: Path, inventory: Inventory, problems: Problems) -> None:
+    """Record that there is no such provider, unless it may be one that could not be read."""
+    if not inventory.is_complete:
+        return
+    close = get_close_matches(identity, inventory.providers, 1) if len(inventory.providers) <= 1000 else []
+    hint = f"did you mean {close[0]}?" if close else ""
+    problems.add(Problem("ref.unknown", path, f"there is no provider {identity!r}", hint))
+
+
+def _path(place: int) -> Path:
+    return ROOT.child("models").index(place)
+
+
+def _check_token_order(model: ReadTree, place: int, problems: Problems) -> None:
+    # A count below 1 is reported as such.
+    counts = [(name, count) for name in _TOKEN_ORDER if (count := known(model.get(name)) or 0) > 0]
+    for (name, count), (bound_name, bound) in pairwise(counts):
+        if count > bound:
+            message = f"must be <= `{bound_name}` ({bound}), got {count}"
+            problems.add(Problem("model.token_order", _path(place).child(name), message))
+
+
+def _check_provider(model: ReadTree, provider: ReadTree, entry: ReadTree, path: Path, problems: Problems) -> None:
+    target, served = known(entry.get("target")), provider.get("models")
+    if target is not None and served.__class__ is list and served:
+        targets = [known(item) for item in served]
+        if target not in targets and None not in targets:
+            message = f"provider {entry['id']!r} does not serve {target!r}"
+            problems.add(Problem("model.target", path.child("target"), message, f"it serves {', '.join(targets[:10])}"))
+    size, window = known(provider.get("context_size")) or 0, known(model.get("context_window_tokens")) or 0
+    if 0 < size < window:
+        message = f"`context_size` {size} of provider {entry['id']!r} is below `context_window_tokens` {window}"
+        problems.add(Problem("model.context_size", path.child("id"), message))

@@ -1,0 +1,75 @@
+"""What is no fault, but worth a look (VAL-11)."""
+
+from urllib.parse import urlsplit
+
+from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.rules.addresses import parsed
+from iop_edge.load.rules.inventory import Inventory, placed, section
+from iop_edge.schema.paths import ROOT
+from iop_edge.schema.values import ReadTree
+
+
+def check(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
+    """Look over a config that breaks no rule."""
+    _idle_models(config, inventory, warnings)
+    _unused_adapters(config, inventory, warnings)
+    _shadowed_routes(config, warnings)
+    _plain_text(inventory, warnings)
+    _spread_tokens(config, inventory, warnings)
+
+
+def _idle_models(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
+    for place, model in placed(config, "models"):
+        entries = model.get("providers", ())
+        if all(known(inventory.providers[entry["id"]].tree["enabled"]) is False for entry in entries):
+            message = "all providers of this model are disabled" if entries else "this model has no providers"
+            warnings.add(Problem("model.idle", ROOT.child("models").index(place), message))
+
+
+def _unused_adapters(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
+    routed = {route["adapter"] for _, route in placed(section(config, "openai"), "model_routes")}
+    for node in inventory.nodes:
+        used = {provider.get("adapter") for _, provider in placed(node.tree, "providers")}
+        for name, instance in node.instances.items():
+            if name not in used and name not in routed:
+                message = f"no provider and no route uses adapter instance {name!r}"
+                warnings.add(Problem("adapter.unused", instance.path.child("name"), message))
+
+
+def _shadowed_routes(config: ReadTree, warnings: Problems) -> None:
+    places = {model["id"]: place for place, model in placed(config, "models")}
+    for place, route in placed(section(config, "openai"), "model_routes"):
+        if route["model"] in places:
+            path = ROOT.child("openai").child("model_routes").index(place).child("model")
+            other = ROOT.child("models").index(places[route["model"]]).child("id")
+            message = f"model group {route['model']!r} wins over this route"
+            warnings.add(Problem("route.shadowed", path, message, other=other))
+
+
+def _plain_text(inventory: Inventory, warnings: Problems) -> None:
+    for node in inventory.nodes:
+        address = parsed(node.tree["address"])
+        if address is not None and not address.is_local and not node.tree["tls"]:
+            message = "tokens and headers go to this Node in plain text"
+            warnings.add(Problem("node.plain_text", node.path.child("address"), message, "give it `tls`"))
+
+
+def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
+    """Warn when a caller's own token could reach more than one service."""
+    auth = section(config, "openai")["provider_auth"]
+    if known(auth["enabled"]) is not True:
+        return
+    chosen = auth.get("providers")
+    hosts: dict[str, str] = {}
+    for identity, provider in inventory.providers.items():
+        if known(provider.tree["category"]) != "api" or (chosen is not None and identity not in chosen):
+            continue
+        instances = inventory.nodes[provider.node].instances
+        instance = instances.get(provider.tree.get("adapter", ""))
+        url = known(instance.tree.get("base_url")) if instance is not None else None
+        if url is not None:
+            hosts.setdefault(urlsplit(url).netloc.rpartition("@")[2].lower(), identity)
+    if len(hosts) > 1:
+        message = f"a caller's provider token could reach {len(hosts)} hosts, by providers {', '.join(hosts.values())}"
+        path = ROOT.child("openai").child("provider_auth")
+        warnings.add(Problem("provider_auth.many_hosts", path, message, "list the `providers` that may receive it"))
