@@ -1,0 +1,38 @@
+"""The time of a plan between two snapshots, as a multiple of what a bare comparison of the two takes."""
+
+from bench import measure
+from bench.fleet import fleet
+from bench.load import Secrets
+from iop_edge.load.pipeline import load_sources
+from iop_edge.load.snapshot import Snapshot
+from iop_edge.load.source import Source
+from iop_edge.refresh.plan import plan
+
+_YARDSTICK = "comparison of the trees"
+
+
+def main() -> None:
+    """Measure, and print."""
+    size = measure.options("plan", __doc__)
+    text = fleet(size.nodes)
+    running, same = _loaded(text), _loaded(text)
+    one = _loaded(text.replace("        capacity: ", "        capacity: 1", 1))
+    other = _loaded(fleet(size.nodes, seed=2))
+    found = measure.medians(
+        {
+            _YARDSTICK: lambda: running.tree == same.tree,
+            "plan, nothing changed": lambda: plan(running, same),
+            "plan, one capacity changed": lambda: plan(running, one),
+            "plan, another fleet": lambda: plan(running, other),
+        },
+        size.rounds,
+    )
+    measure.show(f"{size.nodes} nodes", found, _YARDSTICK)
+
+
+def _loaded(text: str) -> Snapshot:
+    return load_sources([Source("edge.yaml", text.encode())], Secrets())
+
+
+if __name__ == "__main__":
+    main()
