@@ -1,0 +1,164 @@
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from iop_edge.errors import EdgeError
+from iop_edge.refresh.attempt import Attempt, Trigger
+from iop_edge.refresh.result import Status
+from iop_edge.store.base import Applied, Store
+from iop_edge.store.memory import MemoryStore
+from iop_edge.store.sqlite import FILE_NAME, SqliteStore
+
+ATTEMPT = Attempt(
+    at_ms=1_700_000_000_123,
+    actor="root",
+    trigger=Trigger.REFRESH,
+    status=Status.APPLIED,
+    committed=True,
+    revision_before=1,
+    revision_after=2,
+    base_hash="aa",
+    candidate_hash="bb",
+    paths=("models[m].display_name", 'nodes["ü b"].alias'),
+)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    made: dict[str, Callable[[], Store]] = {"memory": MemoryStore, "sqlite": lambda: SqliteStore(tmp_path / "state")}
+    store = made[request.param]()
+    yield store
+    store.close()
+
+
+def test_an_attempt_comes_back_as_it_was_recorded_with_a_number(store: Store) -> None:
+    recorded = store.record(ATTEMPT)
+    assert recorded == replace(ATTEMPT, id=1)
+    assert store.history() == (recorded,)
+
+
+@pytest.mark.parametrize("status", list(Status))
+@pytest.mark.parametrize("trigger", list(Trigger))
+def test_every_status_and_trigger_can_be_recorded(store: Store, status: Status, trigger: Trigger) -> None:
+    store.record(replace(ATTEMPT, status=status, trigger=trigger, committed=False))
+    (entry,) = store.history()
+    assert (entry.status, entry.trigger, entry.committed) == (status, trigger, False)
+
+
+def test_history_lists_the_newest_first_and_no_more_than_asked(store: Store) -> None:
+    for number in range(5):
+        store.record(replace(ATTEMPT, at_ms=number))
+    assert [entry.at_ms for entry in store.history(3)] == [4, 3, 2]
+    assert [entry.id for entry in store.history(3)] == [5, 4, 3]
+
+
+def test_the_newest_config_is_that_of_the_highest_revision(store: Store) -> None:
+    assert store.newest() is None
+    store.record(ATTEMPT, Applied(1, "aa", "edge: {id: one}"))
+    store.record(ATTEMPT, Applied(2, "bb", "edge: {id: two}"))
+    store.record(ATTEMPT)
+    assert store.newest() == Applied(2, "bb", "edge: {id: two}")
+    assert store.applied(1) == Applied(1, "aa", "edge: {id: one}")
+
+
+@pytest.mark.parametrize("revision", [0, 7, 2**63, 2**64 - 1])
+def test_a_revision_that_was_never_applied_is_none(store: Store, revision: int) -> None:
+    store.record(ATTEMPT, Applied(1, "aa", ""))
+    assert store.applied(revision) is None
+
+
+def test_a_revision_is_recorded_once_and_the_failed_attempt_leaves_nothing(store: Store) -> None:
+    store.record(ATTEMPT, Applied(1, "aa", "first"))
+    with pytest.raises(EdgeError):
+        store.record(ATTEMPT, Applied(1, "bb", "second"))
+    assert store.applied(1) == Applied(1, "aa", "first")
+    assert len(store.history()) == 1
+    store.record(ATTEMPT, Applied(2, "bb", "second"))
+    assert store.newest() == Applied(2, "bb", "second")
+
+
+def test_the_key_is_long_stays_and_is_not_that_of_another_store(store: Store) -> None:
+    assert len(store.key()) >= 32
+    assert store.key() == store.key()
+    assert store.key() != MemoryStore().key()
+
+
+def test_the_text_of_a_config_is_not_in_its_repr() -> None:
+    assert "sensitive-topology" not in repr(Applied(1, "aa", "sensitive-topology"))
+
+
+def test_a_reopened_store_has_its_key_its_attempts_and_its_revisions(tmp_path: Path) -> None:
+    first = SqliteStore(tmp_path)
+    first.record(ATTEMPT, Applied(4, "aa", "text"))
+    key = first.key()
+    first.close()
+    second = SqliteStore(tmp_path)
+    assert (second.key(), second.newest(), len(second.history())) == (key, Applied(4, "aa", "text"), 1)
+    second.close()
+
+
+def test_what_was_recorded_is_there_though_the_store_was_never_closed(tmp_path: Path) -> None:
+    abandoned = SqliteStore(tmp_path)
+    abandoned.record(ATTEMPT, Applied(1, "aa", "text"))
+    reader = SqliteStore(tmp_path)
+    assert reader.newest() == Applied(1, "aa", "text")
+    reader.close()
+    abandoned.close()
+
+
+def test_the_directory_and_its_files_are_the_owners_alone(tmp_path: Path) -> None:
+    state_dir = tmp_path / "deep" / "state"
+    store = SqliteStore(state_dir)
+    store.record(ATTEMPT)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (state_dir, *state_dir.iterdir())}
+    assert modes.pop("state") == 0o700
+    assert set(modes.values()) == {0o600}
+    store.close()
+
+
+def test_a_directory_that_was_open_to_others_is_closed(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    SqliteStore(tmp_path).close()
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_state_directory_that_is_a_file_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("")
+    with pytest.raises(EdgeError, match="state directory"):
+        SqliteStore(tmp_path / "state")
+
+
+def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text("not a database, and long enough to be looked at by its reader" * 20)
+    with pytest.raises(EdgeError, match="cannot be used"):
+        SqliteStore(tmp_path)
+
+
+def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
+    store._db.execute("PRAGMA user_version = 99")
+    store.close()
+    with pytest.raises(EdgeError, match="newer version"):
+        SqliteStore(tmp_path)
+
+
+def test_a_link_in_place_of_the_database_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("")
+    (tmp_path / FILE_NAME).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(EdgeError, match="state directory"):
+        SqliteStore(tmp_path)
+
+
+def test_a_store_that_cannot_be_written_is_a_clear_error_and_can_be_read(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
+    store.record(ATTEMPT, Applied(1, "aa", "text"))
+    store._db.execute("PRAGMA query_only = ON")
+    with pytest.raises(EdgeError, match="cannot be used"):
+        store.record(ATTEMPT, Applied(2, "bb", "text"))
+    assert store.newest() == Applied(1, "aa", "text")
+    store._db.execute("PRAGMA query_only = OFF")
+    store.record(ATTEMPT, Applied(2, "bb", "text"))
+    store.close()
+    store.close()
