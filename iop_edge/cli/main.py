@@ -84,14 +84,15 @@ def _dispatch(argv: Sequence[str], console: Console) -> int:
     selection = registry.select(argv)
     if selection.command is not None:
         return _run_command(selection.command, selection.rest, console)
-    if not selection.words and selection.rest[:1] == ["--version"]:
+    option = selection.rest[0] if selection.rest else ""
+    if option == "--version" and not selection.words:
         console.result(f"iop-edge {importlib.metadata.version('iop_edge')}")
         return ExitCode.FINE
-    if selection.rest and selection.rest[0] in ("-h", "--help"):
+    if option in ("-h", "--help"):
         console.result(_group_help(selection.words))
         return ExitCode.FINE
-    if selection.rest:
-        raise UsageError(f"no option {selection.rest[0]} before a command; see iop-edge --help")
+    if option:
+        raise UsageError(f"no option {option} before a command; see iop-edge --help")
     console.note(_group_help(selection.words))
     return ExitCode.USAGE
 

@@ -1,0 +1,130 @@
+"""The demonstration, as somebody runs it who has just installed the command."""
+
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iop_edge.cli.demo import story
+from iop_edge.cli.demo.files import Edit
+from iop_edge.cli.demo.processes import DemoError, Processes
+from iop_edge.cli.demo.story import tell_story
+from tests.e2e.processes import command, running, session
+from tests.support import PATIENCE, run
+
+
+@pytest.fixture
+def temp() -> Iterator[Path]:
+    """A directory for temporary files, with a short name: sockets are made in it."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def test_every_step_is_shown_and_nothing_is_left(temp: Path) -> None:
+    with running("demo", environ={"TMPDIR": str(temp)}) as demo:
+        shown, faults = demo.communicate(timeout=PATIENCE)
+        assert (demo.returncode, faults) == (0, "")
+        assert session(demo.pid) == []
+    assert list(temp.iterdir()) == []
+    for text in (
+        "gpu-b  runs revision 1, generation 1",
+        "applied (dry run)",
+        "nodes[gpu-a].providers[gpu-a-qwen].capacity: 4 -> 8",
+        "revision 1 -> 2",
+        "restart required (dry run)",
+        "rejected: 2 violations",
+        "wrong.yaml:",
+        "disabled",
+        "4 processes ended with exit code 0",
+    ):
+        assert text in shown
+    assert "Traceback" not in shown
+    assert max(map(len, shown.splitlines())) < 160
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_demo_leaves_nothing(temp: Path, number: signal.Signals) -> None:
+    with running("demo", environ={"TMPDIR": str(temp)}) as demo:
+        assert demo.stdout is not None
+        while "runs revision 1" not in demo.stdout.readline():
+            assert demo.poll() is None
+        demo.send_signal(number)
+        demo.communicate(timeout=PATIENCE)
+        assert demo.returncode == 130
+        assert session(demo.pid) == []
+    assert list(temp.iterdir()) == []
+
+
+def test_demo_whose_reader_goes_away_ends_well(temp: Path) -> None:
+    with running("demo", environ={"TMPDIR": str(temp)}) as demo:
+        assert demo.stdout is not None
+        demo.stdout.readline()
+        demo.stdout.close()
+        demo.stdout = None
+        _, faults = demo.communicate(timeout=PATIENCE)
+        assert (demo.returncode, faults) == (0, "")
+        assert session(demo.pid) == []
+    assert list(temp.iterdir()) == []
+
+
+def test_long_name_of_the_temporary_directory_leaves_room_for_sockets(temp: Path) -> None:
+    deep = temp / ("x" * 100)
+    deep.mkdir()
+    assert command("demo", environ={"TMPDIR": str(deep)}).returncode == 0
+    assert list(deep.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (Edit("        capacity: 4", "        capacity: 9"), "capacity: 4 -> 8"),
+        (Edit("        capacity: 4", "        capacity: 4 # the same"), "the output lacks"),
+        (Edit("        no such line", ""), "no such line"),
+    ],
+)
+def test_step_that_turns_out_otherwise_ends_the_demo(
+    temp: Path, monkeypatch: pytest.MonkeyPatch, edit: Edit, expected: str
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temp))
+    monkeypatch.setattr(story, "_MORE_CAPACITY", edit)
+    with pytest.raises(DemoError, match=expected):
+        run(tell_story(lambda _: None, {}))
+    assert list(temp.iterdir()) == []
+
+
+def test_daemon_that_ends_early_is_told_with_its_last_words(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Processes(tmp_path, {}) as processes:
+            daemon = await processes.start("the Edge", "serve", "none.yaml", "--state-dir", "state")
+            with pytest.raises(DemoError, match=r"the Edge ended with exit code 1.*none\.yaml") as caught:
+                await daemon.said("iop-edge: ready")
+            assert "\n" in str(caught.value)
+
+    run(scenario())
+
+
+def test_daemon_that_does_not_stop_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', file=sys.stderr); input()"
+    monkeypatch.setattr("iop_edge.cli.demo.processes.STOP_SECONDS", 0.01)
+    monkeypatch.setattr(
+        "iop_edge.cli.demo.processes._command",
+        lambda _: ("sh", "-c", "trap '' TERM; echo up >&2; sleep 60 & wait; wait"),
+    )
+    del script
+
+    async def scenario() -> dict[str, int]:
+        async with Processes(tmp_path, {}) as processes:
+            daemon = await processes.start("stubborn")
+            await daemon.said("up")
+            return await processes.stop_all()
+
+    assert run(scenario()) == {"stubborn": -signal.SIGKILL}
+
+
+def test_sessions_are_seen() -> None:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as sleeper:
+        assert session(sleeper.pid) == [sleeper.pid]
+        sleeper.kill()

@@ -1,0 +1,134 @@
+"""A serving Edge and the commands that ask it, as processes."""
+
+import json
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.processes import command, running, said, session, stop
+
+CONFIG = """\
+edge: {id: edge-1}
+long_context_threshold_tokens: 1000
+models:
+  - {id: m, default_max_tokens: 10}
+"""
+
+
+class Machine:
+    """A directory with an Edge's files, and the Edge itself."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.admin = f"unix:{directory}/admin.sock"
+        self.config = directory / "edge.yaml"
+        self.config.write_text(CONFIG, encoding="utf-8")
+
+    def serve(self, *options: str) -> Any:
+        """Start the Edge; used as a context."""
+        return running("serve", "--state-dir", "state", "--admin", self.admin, *options, cwd=self.directory)
+
+    def ask(self, *arguments: str, stdin: str = "") -> tuple[int, Any]:
+        """Run a command against the Edge, and return its exit code and what it prints as JSON."""
+        environ = {"IOP_EDGE_ADMIN": self.admin}
+        asked = command(*arguments, "--format", "json", stdin=stdin.encode(), environ=environ, cwd=self.directory)
+        assert asked.stderr == b""
+        return asked.returncode, json.loads(asked.stdout)
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    with tempfile.TemporaryDirectory() as name:
+        yield Machine(Path(name))
+
+
+@pytest.fixture
+def edge(machine: Machine) -> Iterator[subprocess.Popen[str]]:
+    with machine.serve() as process:
+        said(process, "iop-edge: ready")
+        yield process
+
+
+@pytest.mark.usefixtures("edge")
+def test_candidate_goes_from_dry_run_to_applied_to_history_and_back(machine: Machine) -> None:
+    candidate = CONFIG.replace("1000", "2000")
+    code, planned = machine.ask("config", "refresh", "-", stdin=candidate)
+    assert (code, planned["status"], planned["committed"]) == (0, "applied", False)
+    assert [change["path"] for change in planned["changes"]] == ["long_context_threshold_tokens"]
+
+    exact = ("--expected-revision", "1", "--expected-candidate", planned["candidate_hash"])
+    code, applied = machine.ask("config", "refresh", "-", "--mode", "apply", *exact, stdin=candidate)
+    assert (code, applied["status"], applied["committed"], applied["revision_after"]) == (0, "applied", True, 2)
+
+    code, status = machine.ask("status")
+    assert (code, status["revision"], status["drift"], status["edge_id"]) == (0, 2, True, "edge-1")
+
+    code, back = machine.ask("config", "rollback", "1", "--mode", "apply")
+    assert (code, back["status"], back["revision_after"]) == (0, "applied", 3)
+    assert machine.ask("status")[1]["drift"] is False
+
+    code, history = machine.ask("config", "history", "--limit", "2")
+    assert code == 0
+    assert [entry["trigger"] for entry in history["entries"]] == ["rollback", "refresh"]
+
+
+@pytest.mark.contract("REF-05")
+@pytest.mark.usefixtures("edge")
+def test_stale_expectation_is_rejected(machine: Machine) -> None:
+    code, result = machine.ask("config", "refresh", "--expected-revision", "7")
+    assert (code, result["status"]) == (1, "rejected")
+    assert result["violations"]
+
+
+@pytest.mark.contract("REF-07")
+@pytest.mark.usefixtures("edge")
+def test_restart_change_has_its_exit_code_and_live_only_applies_the_rest(machine: Machine) -> None:
+    machine.config.write_text(f"{CONFIG.replace('1000', '2000')}a2a: {{path: /other}}\n", encoding="utf-8")
+    code, result = machine.ask("config", "refresh", "--mode", "apply")
+    assert (code, result["status"], result["committed"]) == (3, "restart_required", False)
+    code, result = machine.ask("config", "refresh", "--mode", "apply", "--live-only")
+    assert (code, result["status"], result["committed"]) == (3, "restart_required", True)
+    assert [change["path"] for change in result["pending"]] == ["a2a.path"]
+    assert [change["path"] for change in machine.ask("status")[1]["pending"]] == ["a2a.path"]
+
+
+@pytest.mark.usefixtures("edge")
+def test_invalid_candidate_is_rejected_and_named_as_the_caller_named_it(machine: Machine) -> None:
+    (machine.directory / "wrong.yaml").write_text(f"{CONFIG}opnai: {{}}\n", encoding="utf-8")
+    code, result = machine.ask("config", "refresh", "wrong.yaml")
+    assert (code, result["status"]) == (1, "rejected")
+    assert [(found["rule"], found["file"]) for found in result["violations"]] == [("field.unknown", "wrong.yaml")]
+    assert machine.ask("status")[1]["revision"] == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_edge_stops_cleanly(machine: Machine, number: signal.Signals) -> None:
+    with machine.serve() as process:
+        said(process, "iop-edge: ready")
+        assert stop(process, number) == 0
+        assert session(process.pid) == []
+    assert not (machine.directory / "admin.sock").exists()
+
+
+@pytest.mark.contract("CFG-04")
+def test_edge_with_an_invalid_config_does_not_start(machine: Machine) -> None:
+    machine.config.write_text("edge: {id: e}\nopnai: {}\n", encoding="utf-8")
+    with machine.serve() as process:
+        _, written = process.communicate()
+        assert process.returncode == 1
+        assert "edge.yaml:2:1: opnai" in written
+        assert "[field.unknown]" in written
+
+
+@pytest.mark.usefixtures("edge")
+def test_second_edge_on_one_state_directory_is_a_fault(machine: Machine) -> None:
+    other = ("--admin", f"unix:{machine.directory}/other.sock")
+    second = command("serve", "--state-dir", "state", *other, cwd=machine.directory)
+    assert second.returncode == 4
+    assert second.stderr.count(b"\n") == 1
+    assert b"state" in second.stderr
