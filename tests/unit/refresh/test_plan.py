@@ -175,12 +175,13 @@ def test_an_item_that_moves_to_another_parent_is_removed_and_added() -> None:
 
 
 @pytest.mark.contract("REF-06")
-def test_providers_that_go_with_their_node_are_among_the_changed() -> None:
-    outcome = plan_of(
-        edge(node("a", provider("p"), provider("q")), node("b", provider("r"))), edge(node("b", provider("r")))
-    )
+@pytest.mark.parametrize("kind", ["added", "removed"])
+def test_providers_that_come_or_go_with_their_node_are_among_the_changed(kind: str) -> None:
+    small = edge(node("b", provider("r")))
+    large = edge(node("a", provider("p"), provider("q")), node("b", provider("r")))
+    outcome = plan_of(small, large) if kind == "added" else plan_of(large, small)
 
-    assert paths(outcome) == [("nodes[a]", "removed")]
+    assert paths(outcome) == [("nodes[a]", kind)]
     assert (outcome.changed_nodes, outcome.changed_providers) == (("a",), ("p", "q"))
 
 
@@ -265,6 +266,13 @@ def test_a_secret_header_that_comes_is_redacted_and_a_harmless_one_is_shown() ->
     ) == [
         ("nodes[n].adapters[main].headers[Authorization]", "added", None, "<redacted>"),
         ("nodes[n].adapters[main].headers[X-Tenant]", "added", None, "t"),
+    ]
+
+
+@pytest.mark.contract("CFG-08")
+def test_a_harmless_header_that_changes_shows_both_values() -> None:
+    assert seen(plan_of(headers(X_Tenant="a"), headers(X_Tenant="b"))) == [
+        ("nodes[n].adapters[main].headers[X-Tenant]", "modified", "a", "b")
     ]
 
 
