@@ -18,7 +18,7 @@ _LIKE_FIELD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 
 def shown_key(name: str) -> str:
-    """Return a key as a message shows it: in quotes, and not longer than anybody would read."""
+    """Return a key as a message shows it: in quotes, no longer than anybody would read, and no value that runs into it."""
     return json.dumps(_cut(name), ensure_ascii=not name.isprintable())
 
 
@@ -45,7 +45,17 @@ def hint_for(message: Message, name: str) -> str:
     return "; ".join(hints)
 
 
+@cache
+def known_keys() -> frozenset[str]:
+    """Return every key that stands anywhere in the schema, refused ones too."""
+    legacy = {name for message in map(table.message, table.message_names()) for name in message.legacy}
+    return frozenset(_places()) | legacy
+
+
 def _cut(name: str) -> str:
+    before, colon, _ = name.partition(":")
+    if colon:  # what follows may be a value that stands without a space behind its key
+        name = before + ":..."
     return name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "..."
 
 

@@ -14,8 +14,8 @@ from iop_edge.load.texts import TextPosition, position_of
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
-# Parsers quote text of the file in some messages, which may be a part of a secret.
-_QUOTED_TEXT: Final = re.compile(r"'(?!<)[^']{2,}'")
+# What a parser quotes here is text of the file, which may be a secret that begins with "!".
+_QUOTING: Final = re.compile(r"(tag handle) .*", re.DOTALL)
 
 _HINTS: Final = (
     ("cannot start any token", "indent with spaces; write text that begins with a special character in quotes"),
@@ -69,9 +69,14 @@ def report_syntax_error(error: YAMLError, source: Source, findings: Findings) ->
 
 def _message(error: MarkedYAMLError) -> str:
     message = error.problem or "this is no YAML"
-    if error.context and error.context_mark is not None:
+    if (
+        error.context
+        and error.context_mark
+        and error.problem_mark
+        and error.context_mark.line < error.problem_mark.line
+    ):
         message = f"{message}, {error.context} that begins in line {error.context_mark.line + 1}"
-    return _QUOTED_TEXT.sub("...", message)
+    return _QUOTING.sub(r"\1", message)
 
 
 def _hint(problem: str, source: Source, index: int) -> str:

@@ -9,6 +9,7 @@ from yaml.events import MappingStartEvent, ScalarEvent, SequenceEndEvent, Sequen
 from iop_edge.load import scalars
 from iop_edge.load.events import ALIASES, Event, EventReader
 from iop_edge.load.findings import Findings, Trail
+from iop_edge.load.keys import key_trail
 from iop_edge.load.mappings import MappingReader, Seen
 from iop_edge.load.marks import INVALID, UNSET
 from iop_edge.load.plans import Shape, Slot
@@ -117,9 +118,17 @@ class ValueReader(MappingReader):
         for key, first in self.entries(trail, seen, str.lower if slot.field.caseless_keys else str):
             here = (trail, key.value, True)
             value = self.value(first, item, here)
-            values[key.value] = self.refuse_null(first, here) if value is NOTHING else value
+            if value is self.null and ":" in key.value:
+                self._refuse_run_in(key, trail)
+            else:
+                values[key.value] = self.refuse_null(first, here) if value is NOTHING else value
         self.keys_of(trail, seen)
         return values
+
+    def _refuse_run_in(self, key: Event, trail: Trail) -> None:
+        """Report a key that has run into its value, which may be a secret: nothing of the two is kept."""
+        here = key_trail(trail, key.value)
+        self.findings.add("value.null", here, key.start_mark, "this key has no value", "write a space after the colon")
 
     def wrong_type(self, event: Event, slot: Slot, trail: Trail) -> Any:
         """Report a node of another kind than its field has, and pass over it."""

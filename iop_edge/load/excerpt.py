@@ -1,0 +1,150 @@
+"""Source lines as a report may show them (CFG-04, CFG-08).
+
+Nothing of a line is shown unless somebody vouches for it: the decoder, which knows the field that a scalar was read
+for. What it passed over stays hidden, and so do comments, tags and anchors.
+"""
+
+import sys
+from bisect import bisect_left
+from collections.abc import Collection, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from yaml.events import AliasEvent, ScalarEvent, StreamEndEvent
+
+from iop_edge.errors import Excerpt, Span
+from iop_edge.load.decode import Decoder, read_document
+from iop_edge.load.events import STARTS, Event, EventReader
+from iop_edge.load.findings import Findings, Position, Trail
+from iop_edge.load.keys import known_keys
+from iop_edge.load.line import REACH, Token, masked, up_to_colon
+from iop_edge.load.mappings import MERGE_KEY, Seen
+from iop_edge.load.parsers import DEFAULT_PARSER
+from iop_edge.load.plans import Slot, unhurried_plan_of
+from iop_edge.load.scalars import is_null
+from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
+from iop_edge.load.syntax import without_bom
+from iop_edge.load.texts import TextPosition, lines_of
+from iop_edge.schema.redact import is_secret
+
+
+def excerpts(source: Source, spans: Collection[Span], limits: Limits = DEFAULT_LIMITS) -> dict[Span, Excerpt]:
+    """Return the masked source lines of spans of one file; a span whose line is better not shown is left out."""
+    if len(source.data) > limits.max_bytes:
+        return {}
+    notes = _Notes(spans)
+    read_document(source, Findings(), limits, DEFAULT_PARSER, partial(_Watcher, notes=notes))
+    lines = lines_of(without_bom(source.data).decode(errors="replace"), notes.columns)
+    shown = {span: _excerpt(span, lines[span.line - 1], notes) for span in spans if span.line - 1 in lines}
+    return {span: excerpt for span, excerpt in shown.items() if excerpt is not None}
+
+
+class _Stretch(NamedTuple):
+    """A scalar or alias of the file: where it begins and ends."""
+
+    start: TextPosition
+    stop: TextPosition
+    is_plain_sight: bool
+
+    def on(self, line: int, length: int) -> tuple[int, int]:
+        """Return the columns that it takes up on one of its lines."""
+        return (
+            self.start.column if line == self.start.line else 0,
+            self.stop.column if line == self.stop.line else length,
+        )
+
+
+class _Notes:
+    """What was seen of the wanted lines."""
+
+    def __init__(self, spans: Collection[Span]) -> None:
+        self.columns: dict[int, list[int]] = {}
+        for span in sorted(spans):
+            if span.line:
+                self.columns.setdefault(span.line - 1, []).append(span.column - 1)
+        self.lines = sorted(self.columns)
+        self.stretches: dict[int, list[_Stretch]] = {line: [] for line in self.lines}
+        self.vouched: set[TextPosition] = set()
+        self.secret: set[TextPosition] = set()
+        self.read_to = 0
+
+    def add(self, stretch: _Stretch) -> None:
+        """Note a scalar, if it stands on a wanted line near a wanted column."""
+        for line in self.lines[bisect_left(self.lines, stretch.start.line) :]:
+            if line > stretch.stop.line:
+                return
+            columns = self.columns[line]
+            start, stop = stretch.on(line, columns[-1] + REACH)
+            nearest = bisect_left(columns, start - REACH)
+            if nearest < len(columns) and columns[nearest] <= stop + REACH:
+                self.stretches[line].append(stretch)
+
+    def tokens(self, line: int, length: int) -> Iterator[Token]:
+        """Yield what was noted on a line."""
+        for stretch in self.stretches[line]:
+            place = stretch.start
+            is_vouched = stretch.is_plain_sight or place in self.vouched
+            yield Token(*stretch.on(line, length), is_visible=is_vouched and place not in self.secret)
+
+
+class _Watcher(Decoder):
+    """Notes, while it decodes, which scalars of the wanted lines may be seen."""
+
+    plan_of = staticmethod(unhurried_plan_of)
+
+    def __init__(self, source: Source, events: EventReader, findings: Findings, *, notes: _Notes) -> None:
+        super().__init__(source, events, findings)
+        self._notes = notes
+        self._anchors: set[str] = set()
+        self._read = events.next
+        events.next = self._next
+
+    def keys_of(self, trail: Trail, seen: Seen) -> None:  # noqa: ARG002 - a hook
+        for key in seen.values():
+            self._vouch_for_key(key)
+
+    def refuse_duplicate(self, first: Event, key: Event, event: Event, trail: Trail) -> None:
+        self._vouch_for_key(key)
+        super().refuse_duplicate(first, key, event, trail)
+
+    def scalar_value(self, event: Event, slot: Slot, trail: Trail, *, plain: bool) -> Any:
+        map_key = str(trail[1]) if trail is not None and trail[2] else ""
+        if slot.field.masked or is_secret(slot.field, event.value, map_key):
+            self._notes.secret.add(_place(event.start_mark))
+        else:
+            self._vouch(event)
+        return super().scalar_value(event, slot, trail, plain=plain)
+
+    def _vouch_for_key(self, key: Event) -> None:
+        if ":" not in key.value:  # else it may be a key and its value without a space between them
+            self._vouch(key)
+
+    def _vouch(self, event: Event) -> None:
+        if event.start_mark.line in self._notes.columns:
+            self._notes.vouched.add(_place(event.start_mark))
+
+    def _next(self) -> Event:
+        event = self._read()
+        kind = event.__class__
+        if kind is ScalarEvent:
+            is_word = event.value == MERGE_KEY or event.value in known_keys() or is_null(event.value, event.style)
+            self._note(event, is_plain_sight=is_word)
+        elif kind is AliasEvent:
+            self._note(event, is_plain_sight=event.anchor in self._anchors)
+        elif kind in STARTS and event.anchor is not None:
+            self._anchors.add(event.anchor)
+        self._notes.read_to = sys.maxsize if kind is StreamEndEvent else event.end_mark.line
+        return event
+
+    def _note(self, event: Event, *, is_plain_sight: bool) -> None:
+        self._notes.add(_Stretch(_place(event.start_mark), _place(event.end_mark), is_plain_sight))
+
+
+def _place(mark: Position) -> TextPosition:
+    return TextPosition(mark.line, mark.column)
+
+
+def _excerpt(span: Span, line: str, notes: _Notes) -> Excerpt | None:
+    if span.line - 1 >= notes.read_to:
+        return up_to_colon(line, span.column - 1)
+    return masked(line, notes.tokens(span.line - 1, len(line)), span.column - 1)
