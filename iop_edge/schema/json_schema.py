@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _REFERENCE_PATTERN: Final = r"\$\{(env|file):[^}]*\}"
-_UNESCAPED_REFERENCE: Final[Schema] = {"type": "string", "pattern": r"(^|[^$])\$\{"}
+_NO_REFERENCE: Final[Schema] = {"not": {"type": "string", "pattern": r"(^|[^$])\$\{"}}
 _REFERENCE_DOC: Final = "A reference: ${env:NAME}, ${env:NAME:-default} or ${file:PATH}."
 
 _HEADER_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -28,7 +28,7 @@ _PATTERNS: Final = {
     "identifier": r"^\S+$",
     "non_empty": r"\S",
     "http_url": r"^[Hh][Tt][Tt][Pp][Ss]?://",
-    "address": r"^unix:.|:[0-9]+$",
+    "address": r"^unix:[^\0]|:[0-9]+$",
     "header_name": rf"^{_HEADER_WORD}$",
     "sha256_hex": r"^[0-9A-Fa-f]{64}$",
     "auth_scheme": rf"^({_HEADER_WORD})?$",
@@ -146,21 +146,21 @@ def _item_schema(field: Field) -> Schema:
 def _mapping_schema(field: Field, form: MappingForm) -> Schema:
     """Return what holds for a list where it is written as a mapping."""
     message = field.message()
-    keys = _value_schema(message.fields[form.key_field])
+    # A key holds no reference, and its field does not stand in the item again.
+    keys = {"allOf": [_value_schema(message.fields[form.key_field]), _NO_REFERENCE]}
     if form.value_field:
         values = _nullable(_value_schema(message.fields[form.value_field]))
     else:
-        single = {**_value_schema(field), "type": "object"}
+        single = {**_value_schema(field), "type": "object", "properties": {form.key_field: False}}
         values = {"if": {"type": "array"}, "then": {"items": single}, "else": single}
     return {"propertyNames": keys, "additionalProperties": values}
 
 
 def _map_schema(field: Field) -> Schema:
     # A null value removes the key, in an overlay.
-    schema: Schema = {"type": "object", "additionalProperties": {"type": ["string", "null"]}}
-    if field.format == "headers":
-        schema["propertyNames"] = {"pattern": _PATTERNS["header_name"]}
-    return schema
+    values = {"type": ["string", "null"]}
+    names = {"pattern": _PATTERNS["header_name"], **_NO_REFERENCE} if field.format == "headers" else _NO_REFERENCE
+    return {"type": "object", "propertyNames": names, "additionalProperties": values}
 
 
 def _value_schema(field: Field) -> Schema:
@@ -186,7 +186,7 @@ def _text_schema(field: Field) -> Schema:
         return {"type": "string"}
     if field.takes_references:
         return {"type": "string", "pattern": f"{pattern}|{_REFERENCE_PATTERN}"}
-    return {"type": "string", "pattern": pattern, "not": _UNESCAPED_REFERENCE}
+    return {"type": "string", "pattern": pattern, **_NO_REFERENCE}
 
 
 def _integer_schema(field: Field) -> Schema:

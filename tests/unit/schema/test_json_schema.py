@@ -5,17 +5,25 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from iop_edge.load.decode import decode
+from iop_edge.load.pipeline import check_sources
+from iop_edge.load.source import Source
 from iop_edge.schema import table
 from iop_edge.schema.json_schema import json_schema
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 SCHEMA = json_schema()
+IDENTITIES = ("nodes[0].id", "models[0].providers[0].id")
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 def places(text: str) -> list[str]:
     """Where a file breaks the schema, as JSON paths."""
     return sorted({error.json_path for error in VALIDATOR.iter_errors(yaml.safe_load(text))})
+
+
+def overlay(text: str) -> Source:
+    return Source("edge.yaml", text.encode(), private=True)
 
 
 def provider(text: str) -> str:
@@ -95,6 +103,7 @@ def test_what_the_schema_can_see_in_the_rejected_example_is_found_at_its_place()
 )
 def test_a_shape_that_the_loader_takes_fits(text: str) -> None:
     assert places(text) == []
+    assert decode(overlay(text)).findings == []
 
 
 @pytest.mark.parametrize(
@@ -131,6 +140,12 @@ def test_a_shape_that_the_loader_takes_fits(text: str) -> None:
         (adapter("protocol_profile: smoke_signals"), "$.nodes[0].adapters[0].protocol_profile"),
         ("nodes: [{id: n, adapters: {gopher: {}}}]", "$.nodes[0].adapters"),
         ("nodes: [{id: n, adapters: {ollama: {nam: a}}}]", "$.nodes[0].adapters.ollama"),
+        ("nodes: [{id: n, adapters: {ollama: null}}]", "$.nodes[0].adapters.ollama"),
+        ("nodes: [{id: n, adapters: {ollama: [null]}}]", "$.nodes[0].adapters.ollama[0]"),
+        ("nodes: [{id: n, adapters: {ollama: {type: vllm}}}]", "$.nodes[0].adapters.ollama"),
+        ("models: [{id: m, providers: {p: {target: t}}}]", "$.models[0].providers.p"),
+        ("models: [{id: m, providers: {'${env:X}': t}}]", "$.models[0].providers"),
+        ("models: [{id: m, usage_attribution: {'${env:X}': t}}]", "$.models[0].usage_attribution"),
         ("models: [{id: m, providers: [5]}]", "$.models[0].providers[0]"),
         ("models: [{id: m, providers: [null]}]", "$.models[0].providers[0]"),
         ("models: [{id: m, providers: [{target: t}]}]", "$.models[0].providers[0]"),
@@ -141,6 +156,8 @@ def test_a_shape_that_the_loader_takes_fits(text: str) -> None:
 )
 def test_a_shape_that_the_loader_refuses_is_found_where_it_stands(text: str, place: str) -> None:
     assert places(text) == [place]
+    violations = check_sources([overlay(text)], resolver=None).violations
+    assert [item for item in violations if item.rule != "field.required" or item.path in IDENTITIES]
 
 
 @pytest.mark.contract("CFG-09")
