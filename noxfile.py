@@ -19,6 +19,12 @@ _PYPROJECT = nox.project.load_toml("pyproject.toml")
 _RUNTIME: list[str] = _PYPROJECT["project"]["dependencies"]
 
 
+_COMES_FROM_THE_WHEEL = """
+import iop_edge, iop_pb, sys
+assert all(module.__file__.startswith(sys.prefix) for module in (iop_edge, iop_pb)), (iop_edge, iop_pb)
+"""
+
+
 def _groups(*names: str) -> list[str]:
     return list(nox.project.dependency_groups(_PYPROJECT, *names))
 
@@ -78,6 +84,7 @@ def tests(session: nox.Session) -> None:
     session.install(*_groups("test", "oracle", "generate"))
     session.install("--force-reinstall", "--no-deps", ".")
     session.install(*_RUNTIME)
+    session.run("python", "-I", "-c", _COMES_FROM_THE_WHEEL)
     session.run("pytest", "-m", "not go", *session.posargs)
 
 
@@ -90,8 +97,8 @@ def interop(session: nox.Session) -> None:
         session.skip("Go is missing: the Go side of the wire is not compared")
     session.install(*_RUNTIME, *_groups("test", "oracle", "generate"))
     session.run("python", "-m", "codegen", "--check", "go")
-    with session.chdir("gen/go"):
-        session.run("go", "vet", "./...", external=True)
+    for module in ("gen/go", "tests/interop/go"):
+        session.run("go", "-C", module, "vet", "./...", external=True)
     session.run("pytest", "-m", "go", "tests/interop", *session.posargs)
 
 
