@@ -52,7 +52,7 @@ def require_resolved(snapshot: Snapshot) -> Snapshot:
     """
     if _is_unresolved(snapshot.tree):
         raise rejection(
-            "ref.unresolved", "the config was loaded offline: its references have no values", "load it online"
+            "reference.unresolved", "the config was loaded offline: its references have no values", "load it online"
         )
     return snapshot
 

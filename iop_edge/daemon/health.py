@@ -50,6 +50,7 @@ class HealthService:
     def __init__(self, *services: str) -> None:
         self._services = frozenset(("", *services))
         self._status = ServingStatus.NOT_SERVING
+        self._ended = False
         self._changed = asyncio.Condition()
 
     async def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - a state that has two values
@@ -57,6 +58,11 @@ class HealthService:
         async with self._changed:
             self._status = ServingStatus.SERVING if ready else ServingStatus.NOT_SERVING
             self._changed.notify_all()
+
+    async def end(self) -> None:
+        """Say that the server is not ready any more, and end the watches, which would keep it from stopping."""
+        self._ended = True
+        await self.set_ready(False)
 
     async def _check(self, call: Stream[HealthCheckRequest, HealthCheckResponse]) -> None:
         if not await self._is_known(call):
@@ -72,8 +78,10 @@ class HealthService:
             if status is not told:
                 await call.send_message(HealthCheckResponse(status=status))
                 told = status
+            if self._ended:
+                return
             async with self._changed:
-                if self._status is status or not known:
+                if not self._ended and (self._status is status or not known):
                     await self._changed.wait()
 
     async def _is_known(self, call: Stream[HealthCheckRequest, HealthCheckResponse]) -> bool:

@@ -5,16 +5,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from iop_edge.errors import ConfigError
-from iop_edge.files import FileResolver, read_sources
+from iop_edge.files import STDIN, FileResolver, read_sources
 from iop_edge.load.pipeline import load_sources
 from iop_edge.load.references import ReferenceFailure, Resolver
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.load.source import Source
-
-_STDIN: Final = "-"
 
 
 @dataclass(slots=True)
@@ -72,9 +69,12 @@ class OwnFiles:
 
     @property
     def directories(self) -> tuple[Path, ...]:
-        """The directories of the files, which a candidate that is sent may refer into (CFG-06)."""
+        """The directories of the files, which a candidate that is sent may refer into (CFG-06).
+
+        Standard input has none: the current directory of a service is often the root of everything.
+        """
         paths = (*self._paths, *self._private)
-        return tuple({Path() if path == _STDIN else Path(path).parent: None for path in paths})
+        return tuple({Path(path).parent: None for path in paths if path != STDIN})
 
     def load(self) -> Snapshot:
         """Return what the files say now.
@@ -109,13 +109,13 @@ class OwnFiles:
 
     def _sources(self) -> list[Source]:
         """Return the layers in the order of the paths, standard input as it was when it was read first."""
-        if _STDIN not in (*self._paths, *self._private):
+        if STDIN not in (*self._paths, *self._private):
             return read_sources(self._paths, self._private)
         if not self._stdin:
             self._stdin = tuple(read_sources(self._paths, self._private))
             return list(self._stdin)
         return [
-            kept if path == _STDIN else _read_one(path, private=kept.private)
+            kept if path == STDIN else _read_one(path, private=kept.private)
             for path, kept in zip((*self._paths, *self._private), self._stdin, strict=True)
         ]
 

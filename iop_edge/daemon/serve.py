@@ -80,7 +80,7 @@ async def serve(options: ServeOptions) -> None:
             await stack.enter_async_context(_reloading(edge, signals.reload))
             _say_ready(edge, addresses)
             await signals.stop.wait()
-            await health.set_ready(False)
+            await health.end()
             _LOG.info("stopping")
 
 
