@@ -145,7 +145,7 @@ def _read_referenced(target: Path) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ReferenceFailure("this is no regular file")
-        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 - a descriptor, not a path
+        with open(descriptor, "rb", closefd=False) as file:
             data = _beginning(file, MAX_REFERENCED_BYTES)
     finally:
         os.close(descriptor)

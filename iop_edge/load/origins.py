@@ -50,6 +50,7 @@ class Origins:
     def __init__(self, layers: Sequence[Layer], moves: Moves) -> None:
         self._parts = [Part(number, layer.tree, ROOT) for number, layer in enumerate(layers)]
         self._moves = moves
+        self._rows: dict[tuple[int, ...], list[list[Part]]] = {}
 
     def place(self, path: Path) -> Place:
         """Return the layer whose value won, and the path in its file.
@@ -74,35 +75,40 @@ class Origins:
                 message = here.message() if here.is_message else None
             else:
                 assert here is not None
-                below = _items(parts, here, step)
+                below = self._items(parts, here, step)
                 message = here.message() if here.is_message_list else None
             if not below:
                 return parts, depth, False
             parts = below
         return parts, len(steps), message is None
 
+    def _items(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
+        if owner.kind is Kind.MAP:
+            return _entry([part for part in parts if part.value.__class__ is dict], owner, str(step.step))
+        lists = [part for part in parts if part.value.__class__ is list]
+        index = step.step
+        if not isinstance(index, int) or not lists:
+            return ()
+        if len(lists) > 1 and owner.is_message_list:
+            rows = self._aligned(lists, owner)
+            return rows[index] if index < len(rows) else ()
+        last = lists[-1]
+        return [Part(last.layer, last.value[index], last.path.index(index))] if index < len(last.value) else ()
 
-def _items(parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
-    if owner.kind is Kind.MAP:
-        rows = entries([part for part in parts if part.value.__class__ is dict], owner)
-        wanted = str(step.step)
-        if owner.caseless_keys:
-            wanted = wanted.lower()
-        for row in rows:
-            key = str(row[-1].path.step)
-            if (key.lower() if owner.caseless_keys else key) == wanted:
-                return row
-        return ()
-    lists = [part for part in parts if part.value.__class__ is list]
-    index = step.step
-    if not isinstance(index, int) or not lists:
-        return ()
-    identity = owner.message().identity if owner.is_message_list else None
-    if identity is not None:
-        rows = align(lists, identity.name)
-        return rows[index] if index < len(rows) else ()
-    last = lists[-1]
-    return [Part(last.layer, last.value[index], last.path.index(index))] if index < len(last.value) else ()
+    def _aligned(self, lists: Sequence[Part], owner: Field) -> list[list[Part]]:
+        key = tuple(id(part.value) for part in lists)
+        rows = self._rows.get(key)
+        if rows is None:
+            rows = self._rows[key] = align(lists, _identity(owner.type_name))
+        return rows
+
+
+def _entry(maps: Sequence[Part], owner: Field, wanted: str) -> Sequence[Part]:
+    for row in entries(maps, owner):
+        key = str(row[-1].path.step)
+        if key == wanted or (owner.caseless_keys and key.lower() == wanted.lower()):
+            return row
+    return ()
 
 
 def _append(path: Path, steps: Sequence[Path]) -> Path:
