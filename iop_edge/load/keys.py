@@ -18,7 +18,7 @@ _LIKE_FIELD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 
 def shown_key(name: str) -> str:
-    """Return a key as a message shows it: in quotes, no longer than anybody would read, and no value that runs into it."""
+    """Return a key as a message shows it: in quotes, not too long, and without a value that runs into it."""
     return json.dumps(_cut(name), ensure_ascii=not name.isprintable())
 
 

@@ -8,7 +8,7 @@ from iop_edge.load.events import Event, EventReader
 from iop_edge.load.findings import Findings, Trail
 from iop_edge.load.mappings import MERGE_KEY, Merge, Seen
 from iop_edge.load.marks import INVALID
-from iop_edge.load.plans import Plan, Shape, Slot, plan_of
+from iop_edge.load.plans import Plan, Slot, plan_of
 from iop_edge.load.scalars import SUSPECT_STARTS
 from iop_edge.load.source import Source
 from iop_edge.load.values import NOTHING, ValueReader
@@ -25,8 +25,8 @@ class MessageReader(ValueReader):
 
     def __init__(self, source: Source, events: EventReader, findings: Findings) -> None:
         super().__init__(source, events, findings)
-        self.readers[Shape.MESSAGE] = self._message
-        self.readers[Shape.MESSAGES] = self._messages
+        self.readers["message"] = self._message
+        self.readers["messages"] = self._messages
 
     def tree(self, plan: Plan, trail: Trail, start: Event) -> Tree:
         """Return the message whose mapping has begun."""

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from iop_edge.load.scalars import BOOLS, item_field
 from iop_edge.schema import table
@@ -13,14 +12,8 @@ from iop_edge.schema.table import Field, Kind, Message
 _MOST_REMEMBERED: Final = 4096
 
 
-class Shape(Enum):
-    """How the value of a field is written."""
-
-    SCALAR = "scalar"
-    LIST = "list"
-    MAP = "map"
-    MESSAGE = "message"
-    MESSAGES = "messages"
+Shape = Literal["scalar", "list", "map", "message", "messages"]
+"""How the value of a field is written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,18 +67,18 @@ def unhurried_plan_of(message_name: str) -> Plan:
 
 def _slot(field: Field) -> Slot:
     shape = _shape(field)
-    if shape is Shape.SCALAR:
+    if shape == "scalar":
         return Slot(field.name, field, shape, field.kind is Kind.STRING, _known(field), None, field.kind.is_integer)
-    item = None if shape is Shape.MESSAGE else _slot(item_field(field))
+    item = None if shape == "message" else _slot(item_field(field))
     return Slot(field.name, field, shape, is_text=False, known={}, item=item)
 
 
 def _shape(field: Field) -> Shape:
     if field.kind is Kind.MAP:
-        return Shape.MAP
+        return "map"
     if field.kind is Kind.MESSAGE:
-        return Shape.MESSAGES if field.repeated else Shape.MESSAGE
-    return Shape.LIST if field.repeated else Shape.SCALAR
+        return "messages" if field.repeated else "message"
+    return "list" if field.repeated else "scalar"
 
 
 def _known(field: Field) -> dict[str, Any]:

@@ -31,9 +31,9 @@ class ValueReader(MappingReader):
         self.source = source
         self.null = UNSET if source.private else NOTHING
         self.readers: dict[Shape, Callable[[Event, Slot, Trail], Any]] = {
-            Shape.SCALAR: self._scalar,
-            Shape.LIST: self._list,
-            Shape.MAP: self._map,
+            "scalar": self._scalar,
+            "list": self._list,
+            "map": self._map,
         }
 
     def at(self, trail: Trail, event: Event) -> None:
@@ -97,12 +97,15 @@ class ValueReader(MappingReader):
         next_event = self.events.next
         item = slot.item
         assert item is not None
-        is_text = item.is_text
+        is_text, known = item.is_text, item.known
         while (event := next_event()).__class__ is not SequenceEndEvent:
-            if is_text and event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
+            if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
                 text = event.value
-                if text[:1] not in SUSPECT_STARTS and "$" not in text:
+                if is_text and text[:1] not in SUSPECT_STARTS and "$" not in text:
                     values.append(text)
+                    continue
+                if text in known and not event.style:
+                    values.append(known[text])
                     continue
             values.append(self.item(event, item, (trail, len(values), False)))
         self.events.charge(len(values))
