@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from iop_edge.load.marks import INVALID
-from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.schema import table
 from iop_edge.schema.paths import Path
 from iop_edge.schema.values import Sourced, Tree
@@ -59,12 +59,12 @@ class _Shorthand:
         """Move the fields to a new instance; where that cannot be, they stay, and so do their positions."""
         written = [name for name in self._provider if name in _SHORTHANDS]
         if "adapter" in self._provider:
-            fields = ", ".join(f"`{name}`" for name in written)
+            fields = ", ".join(f'"{name}"' for name in written)
             self._fail(
                 "provider.shorthand",
                 written[0],
-                f"{fields} beside `adapter`",
-                "set this on the adapter instance, or leave `adapter` out",
+                f'{fields} beside "adapter"',
+                'set this on the adapter instance, or leave "adapter" out',
             )
             return
         identity = self._provider.get("id")
@@ -85,7 +85,7 @@ class _Shorthand:
                 self._fail(
                     "id.duplicate",
                     "id",
-                    f"an adapter instance is named {name!r}, as the one that this provider's fields would become",
+                    f"an adapter instance is named {told(name)}, as the one that this provider's fields would become",
                     other=self._path.child("adapters").index(place).child("name"),
                 )
                 return True
@@ -141,9 +141,9 @@ def _label(node: Tree, path: Path, problems: Problems) -> None:
         instance["provider"] = first[0]
         if alias != first[0]:
             message = (
-                f"adapter instance {instance['name']!r} has no label, and is {alias} here but {first[0]} elsewhere"
+                f"adapter instance {told(instance['name'])} has no label, and is {alias} here but {first[0]} elsewhere"
             )
-            hint = "set `provider` on the adapter instance"
+            hint = 'set "provider" on the adapter instance'
             problems.add(Problem("adapter.label", where, message, hint, other=first[1]))
 
 

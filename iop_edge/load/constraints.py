@@ -58,7 +58,7 @@ def _required(fields: Sequence[Field]) -> Iterator[_Check]:
     def step(run: Run, tree: Tree, trail: Trail) -> None:
         for name in names:
             if name not in tree:
-                run.fail("field.required", (trail, name, False), f"`{name}` must be given")
+                run.fail("field.required", (trail, name, False), f'"{name}" must be given')
 
     if names:
         yield step

@@ -3,25 +3,18 @@
 Each tracked file is judged by itself, before layers merge: what an overlay replaces stands in the file all the same.
 """
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
 
 from iop_edge.load.findings import Trail, to_path
 from iop_edge.load.problems import Problem, Problems
 from iop_edge.load.references import EnvReference, ReferenceSyntaxError, parse
 from iop_edge.schema.paths import Path
-from iop_edge.schema.redact import is_key_like, is_secret
+from iop_edge.schema.redact import is_secret, reveals
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import Sourced, Tree
 
-_HOLE: Final = "\ue000"
-"""Stands for a reference that leaves nothing in the file, while the text around it is judged."""
-
-_SECRET_FREE: Final = re.compile(rf"(?:[A-Za-z][A-Za-z0-9-]{{0,31}} )?{_HOLE}(?::?{_HOLE})*")
-_URL_SECRET_FREE: Final = re.compile(rf"{_HOLE}(?::?{_HOLE})*")
 _HINT: Final = "write ${env:NAME} or ${file:PATH}, or set it in a private overlay"
 
 
@@ -67,35 +60,18 @@ def _raw_values(value: Any, field: Field, trail: Trail) -> Iterator[tuple[Path, 
 
 
 def _is_raw(value: Any, field: Field, map_key: str) -> bool:
-    """Tell whether a scalar holds a credential that a reader of the file would see."""
+    """Tell whether a scalar holds a credential that a reader of the file would see, or a default in its place."""
     if value.__class__ is str:
         return bool(value) and is_secret(field, value, map_key)
-    if value.__class__ is not Sourced or not _is_guarded(field, map_key):
+    if value.__class__ is not Sourced:
         return False
+    if reveals(field, value.reference, map_key):
+        return True
+    return field.sensitive and map_key.lower() not in field.harmless_keys and _has_default(value.reference)
+
+
+def _has_default(text: str) -> bool:
     try:
-        text = "".join(_judged(part) for part in parse(value.reference))
+        return any(isinstance(part, EnvReference) and part.default is not None for part in parse(text))
     except ReferenceSyntaxError:
         return False
-    return _url_is_raw(text) if field.format == "http_url" else _SECRET_FREE.fullmatch(text) is None
-
-
-def _is_guarded(field: Field, map_key: str) -> bool:
-    return field.format == "http_url" or map_key.lower() not in field.harmless_keys
-
-
-def _judged(part: object) -> str:
-    if isinstance(part, EnvReference) and part.default is not None:
-        return part.default or "''"
-    return part if isinstance(part, str) else _HOLE
-
-
-def _url_is_raw(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return "@" in text
-    user, at, _ = parts.netloc.rpartition("@")
-    if at and _URL_SECRET_FREE.fullmatch(user) is None:
-        return True
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    return any(is_key_like(name) and value and _URL_SECRET_FREE.fullmatch(value) is None for name, value in query)

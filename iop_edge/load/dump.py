@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from iop_edge.load.references import absolute_files, escape
 from iop_edge.schema import table
-from iop_edge.schema.redact import redact_text
+from iop_edge.schema.redact import redact_text, reveals
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import REDACTED, ReadTree, Sourced
 
@@ -74,7 +74,7 @@ def _item(tree: ReadTree, message: Message, indent: str, reference: _Reference) 
 
 def _scalar(value: Any, field: Field, reference: _Reference, map_key: str = "") -> str:
     if isinstance(value, Sourced):
-        return _quoted(reference(value))
+        return _quoted(REDACTED if reveals(field, value.reference, map_key) else reference(value))
     if value is True:
         return "true"
     if value is False:

@@ -4,6 +4,7 @@ Most loads find nothing, so a step carries only a cheap trail of names and index
 problem is recorded, and positions in files when all steps are done.
 """
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 from iop_edge.errors import MAX_LISTED
 from iop_edge.load.marks import INVALID
 from iop_edge.schema.paths import Path
-from iop_edge.schema.redact import is_secret
+from iop_edge.schema.redact import is_secret, reveals
 from iop_edge.schema.table import Field
 from iop_edge.schema.values import UNRESOLVED, Sourced
 
@@ -61,13 +62,21 @@ def known(value: Any) -> Any:
     return None if value is UNRESOLVED or value is INVALID else value
 
 
+def told(value: Any) -> str:
+    """Return a value of a field that holds no secret as a message names it: a reference as it is written (CFG-08)."""
+    if isinstance(value, Sourced):
+        return value.reference
+    if not isinstance(value, str):
+        return str(value)
+    text = value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "..."
+    return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
 def shown(field: Field, value: Any, map_key: str = "") -> str:
     """Return `, got VALUE` for a message, or nothing where the value is not to be seen (CFG-08)."""
     if isinstance(value, Sourced):
-        return f", got the value of {value.reference}"
-    text = str(value)
-    if field.masked or field.sensitive or is_secret(field, text, map_key):
+        hidden = field.masked or reveals(field, value.reference, map_key)
+        return "" if hidden else f", got the value of {value.reference}"
+    if field.masked or field.sensitive or is_secret(field, str(value), map_key):
         return ""
-    if isinstance(value, str):
-        text = repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
-    return f", got {text}"
+    return f", got {told(value)}"

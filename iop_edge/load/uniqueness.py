@@ -5,7 +5,7 @@ from typing import Any
 
 from iop_edge.load.findings import Trail, to_path
 from iop_edge.load.marks import INVALID
-from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.schema.table import Field, Message
 from iop_edge.schema.values import Tree
 
@@ -70,4 +70,4 @@ def _find_repeated(trees: list[Tree], field: Field, trail: Trail, seen: dict[Any
 
 
 def _named(field: Field, value: Any) -> str:
-    return f"this `{field.name}`" if field.masked or field.sensitive else f"`{field.name}` {value!r}"
+    return f'this "{field.name}"' if field.masked or field.sensitive else f'"{field.name}" {told(value)}'

@@ -19,7 +19,15 @@ _REFERENCES_ALONE: Final = re.compile(rf"(?:[A-Za-z][A-Za-z0-9-]{{0,31}} )?{_HOL
 _FILLED_IN: Final = re.compile(rf"(?<=//){_HOLES}@|(?<=[?&])[^&=#]*={_HOLES}(?=[&#]|\Z)")
 """The user information, and the query parameters, of a URL that are nothing but references."""
 
-_KEY_LIKE = ("key", "token", "secret", "password", "passwd", "signature", "credential", "auth", "sig", "pwd")
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# fmt: off
+_KEY_LIKE: Final = frozenset((
+    "accesskey", "accesstoken", "apikey", "auth", "authorization", "authtoken", "bearer", "code",
+    "credential", "credentials", "jwt", "key", "pass", "passwd", "password", "pwd", "sas", "secret",
+    "secretkey", "sig", "signature", "subscriptionkey", "token",
+))
+# fmt: on
+"""Words in the name of a query parameter that make its value a credential."""
 
 
 def is_secret(field: Field, text: str, map_key: str = "") -> bool:
@@ -45,9 +53,8 @@ def url_holds_secret(text: str) -> bool:
 
 
 def is_key_like(name: str) -> bool:
-    """Tell whether the name of a query parameter says that its value is a credential."""
-    lowered = name.lower()
-    return any(word in lowered for word in _KEY_LIKE)
+    """Tell whether the name of a query parameter says that its value is a credential, by its words: `design` does not."""
+    return any(word.lower() in _KEY_LIKE for word in _WORD.findall(name))
 
 
 def redact_text(field: Field, text: str, map_key: str = "") -> str:

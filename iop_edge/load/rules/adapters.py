@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules.inventory import InstanceEntry, Inventory, NodeEntry, placed
 from iop_edge.schema import table
 from iop_edge.schema.paths import Path
@@ -34,11 +34,11 @@ def _check_type(instance: InstanceEntry, problems: Problems) -> None:
     tree, policy = instance.tree, _TYPES.words[word]
     for name in policy.requires:
         if name not in tree:
-            message = f"an adapter of type {word} needs `{name}`"
+            message = f'an adapter of type {word} needs "{name}"'
             problems.add(Problem("field.required", instance.path.child(name), message))
     for name in policy.refuses:
         if name in tree:
-            message = f"`{name}` means nothing to an adapter of type {word}"
+            message = f'"{name}" means nothing to an adapter of type {word}'
             problems.add(Problem("field.refused", instance.path.child(name), message, "leave it out"))
     profile = known(tree.get("protocol_profile"))
     if profile is not None and profile not in policy.profiles:
@@ -54,12 +54,12 @@ def _check_reference(provider: ReadTree, place: int, node: NodeEntry, problems: 
         mine = known(provider.get("type"))
         if mine is not None and instance.type not in (mine, None):
             path = node.path.child("providers").index(place).child("type")
-            message = f"type {mine} on adapter instance {name!r} of type {instance.type}"
+            message = f"type {mine} on adapter instance {told(name)} of type {instance.type}"
             problems.add(Problem("ref.type", path, message, "they must be the same", other=instance.path.child("type")))
         return
     path = node.path.child("providers").index(place).child("adapter")
     if name is None:
-        message = "an enabled provider needs `adapter`, or the fields of a backend of its own"
+        message = 'an enabled provider needs "adapter", or the fields of a backend of its own'
         problems.add(Problem("field.required", path, message, f"this Node has {listed(node.instances.values())}"))
     elif name.__class__ is str:
         explain(name, node.instances.values(), path, problems, is_complete=node.is_complete)
@@ -76,12 +76,12 @@ def explain(
         if any(known(instance.tree.get("enabled")) is None for instance in named):
             return
         other = named[0].path
-        problems.add(Problem("ref.disabled", path, f"adapter instance {name!r} is disabled", other=other))
+        problems.add(Problem("ref.disabled", path, f"adapter instance {told(name)} is disabled", other=other))
     elif len(of_type) > 1:
         message = f"{len(of_type)} enabled adapter instances have type {word}"
         problems.add(Problem("ref.ambiguous", path, message, f"name one of {listed(of_type)}"))
     elif is_complete:
-        message = f"there is no adapter instance {name!r}"
+        message = f"there is no adapter instance {told(name)}"
         problems.add(Problem("ref.unknown", path, message, f"there is {listed(instances)}"))
 
 

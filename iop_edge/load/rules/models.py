@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import Final
 
-from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules.inventory import Inventory, placed
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
@@ -32,7 +32,7 @@ def report_unknown_provider(identity: str, path: Path, inventory: Inventory, pro
         return
     close = get_close_matches(identity, inventory.providers, 1) if len(inventory.providers) <= 1000 else []
     hint = f"did you mean {close[0]}?" if close else ""
-    problems.add(Problem("ref.unknown", path, f"there is no provider {identity!r}", hint))
+    problems.add(Problem("ref.unknown", path, f"there is no provider {told(identity)}", hint))
 
 
 def _path(place: int) -> Path:
@@ -44,7 +44,7 @@ def _check_token_order(model: ReadTree, place: int, problems: Problems) -> None:
     counts = [(name, count) for name in _TOKEN_ORDER if (count := known(model.get(name)) or 0) > 0]
     for (name, count), (bound_name, bound) in pairwise(counts):
         if count > bound:
-            message = f"must be <= `{bound_name}` ({bound}), got {count}"
+            message = f'must be <= "{bound_name}" ({told(model[bound_name])}), got {told(model[name])}'
             problems.add(Problem("model.token_order", _path(place).child(name), message))
 
 
@@ -53,9 +53,11 @@ def _check_provider(model: ReadTree, provider: ReadTree, entry: ReadTree, path: 
     if target is not None and served.__class__ is list and served:
         targets = [known(item) for item in served]
         if target not in targets and None not in targets:
-            message = f"provider {entry['id']!r} does not serve {target!r}"
-            problems.add(Problem("model.target", path.child("target"), message, f"it serves {', '.join(targets[:10])}"))
+            message = f"provider {told(entry['id'])} does not serve {told(entry['target'])}"
+            problems.add(
+                Problem("model.target", path.child("target"), message, f"it serves {', '.join(map(told, served[:10]))}")
+            )
     size, window = known(provider.get("context_size")) or 0, known(model.get("context_window_tokens")) or 0
     if 0 < size < window:
-        message = f"`context_size` {size} of provider {entry['id']!r} is below `context_window_tokens` {window}"
+        message = f'"context_size" of provider {told(entry["id"])} is below "context_window_tokens"'
         problems.add(Problem("model.context_size", path.child("id"), message))

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules import adapters
 from iop_edge.load.rules.inventory import InstanceEntry, Inventory, placed, section
 from iop_edge.load.rules.models import report_unknown_provider
@@ -31,7 +31,7 @@ def _check_route(route: ReadTree, path: Path, inventory: Inventory, problems: Pr
     if len(enabled) == 1:
         _check_target(route, enabled[0], path, inventory, problems)
     elif enabled:
-        message = f"adapter instance {name!r} is on {len(enabled)} Nodes"
+        message = f"adapter instance {told(name)} is on {len(enabled)} Nodes"
         hint = "give the instance of this route a name of its own"
         problems.add(Problem("ref.ambiguous", path.child("adapter"), message, hint, other=enabled[0].path))
     else:
@@ -54,7 +54,7 @@ def _check_target(
         for model in (provider["models"] if isinstance(provider.get("models"), list) else [None])
     ]
     if target not in served and None not in served:
-        message = f"no provider on adapter instance {instance.tree['name']!r} serves {target!r}"
+        message = f"no provider on adapter instance {told(instance.tree['name'])} serves {told(route['target'])}"
         problems.add(Problem("route.target", path.child("target"), message))
 
 

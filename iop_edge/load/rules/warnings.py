@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from iop_edge.load.problems import Problem, Problems, known
+from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules.addresses import parsed
 from iop_edge.load.rules.inventory import Inventory, placed, section
 from iop_edge.schema.paths import ROOT
@@ -32,7 +32,7 @@ def _unused_adapters(config: ReadTree, inventory: Inventory, warnings: Problems)
         used = {provider.get("adapter") for _, provider in placed(node.tree, "providers")}
         for name, instance in node.instances.items():
             if name not in used and name not in routed:
-                message = f"no provider and no route uses adapter instance {name!r}"
+                message = f"no provider and no route uses adapter instance {told(name)}"
                 warnings.add(Problem("adapter.unused", instance.path.child("name"), message))
 
 
@@ -42,7 +42,7 @@ def _shadowed_routes(config: ReadTree, warnings: Problems) -> None:
         if route["model"] in places:
             path = ROOT.child("openai").child("model_routes").index(place).child("model")
             other = ROOT.child("models").index(places[route["model"]]).child("id")
-            message = f"model group {route['model']!r} wins over this route"
+            message = f"model group {told(route['model'])} wins over this route"
             warnings.add(Problem("route.shadowed", path, message, other=other))
 
 
