@@ -193,7 +193,7 @@ def _for_http2(context: ssl.SSLContext) -> ssl.SSLContext:
 def _trust(context: ssl.SSLContext, ca: str) -> None:
     try:
         context.load_verify_locations(cadata=ca)
-    except (ssl.SSLError, ValueError):
+    except (ssl.SSLError, ValueError, TypeError):
         raise TlsError("tls: ca holds no usable PEM certificate") from None
 
 

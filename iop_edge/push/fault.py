@@ -1,5 +1,6 @@
 """What can go wrong with a Node, and what it means: whose fault it is, and when to try again (PSH-03)."""
 
+import os
 import ssl
 from typing import Final
 
@@ -72,10 +73,17 @@ def _broken_connection(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, OSError):
-        return f"cannot connect: {error.strerror or type(error).__name__}"
+        return f"cannot connect: {_os_reason(error)}"
     if isinstance(error, WireError):
         return f"the Node's answer is no message: {error}"
     return "the connection was lost"
+
+
+def _os_reason(error: OSError) -> str:
+    # The event loop puts the peer's address into the text; name look-ups have numbers of their own, below zero.
+    if error.errno and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or type(error).__name__
 
 
 def _refusal(error: GRPCError, token: str) -> SessionError:
