@@ -53,7 +53,7 @@ def url_holds_secret(text: str) -> bool:
 
 
 def is_key_like(name: str) -> bool:
-    """Tell whether the name of a query parameter says that its value is a credential, by its words: `design` does not."""
+    """Tell whether the words of a query parameter's name say that its value is a credential: `design` does not."""
     return any(word.lower() in _KEY_LIKE for word in _WORD.findall(name))
 
 
