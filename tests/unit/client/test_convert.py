@@ -13,6 +13,7 @@ from iop_edge.load.source import Source
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, NodeOutcome, NodeReport, RefreshResult, Status
 from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
+from iop_edge.schema import table
 from iop_edge.schema.table import RefreshClass
 from iop_pb.iop.admin import v1 as pb
 
@@ -89,14 +90,10 @@ def test_an_empty_result_arrives_with_every_list() -> None:
 @pytest.mark.parametrize("cls", list(convert._MESSAGES), ids=lambda cls: cls.__name__)
 def test_every_field_of_a_message_is_written(cls: type) -> None:
     """A field that the proto gains is not left out in silence."""
-    examples = {
-        type(value): value for value in (RESULT, STATUS, ATTEMPT, Options(), CHANGES[0], RESULT.masks[0], WARNING)
-    }
-    examples |= {type(value): value for value in (RESULT.reports[0], STATUS.nodes[0], STATUS.providers[0])}
-    examples[Source] = Source("edge.yaml", b"")
-    special = convert._WRITERS.get(cls, convert._fields_of)
-    message = convert._MESSAGES[cls]
-    assert set(special(examples[cls])) == set(message._betterproto.meta_by_field_name)
+    values: tuple[Any, ...] = (RESULT, STATUS, ATTEMPT, Options(), CHANGES[0], RESULT.masks[0], WARNING)
+    values += (RESULT.reports[0], STATUS.nodes[0], STATUS.providers[0], Source("edge.yaml", b""))
+    written = {type(value): convert._WRITERS.get(type(value), convert._fields_of)(value) for value in values}
+    assert set(written[cls]) == set(table.message(convert._MESSAGES[cls].__name__).fields)
 
 
 @pytest.mark.parametrize(("words", "numbers"), list(convert._ENUMS.items()), ids=lambda cls: cls.__name__)
@@ -125,8 +122,8 @@ def test_a_value_that_is_no_json_is_refused(text: str) -> None:
 
 def test_the_json_of_a_status_has_the_names_of_the_proto() -> None:
     shown = as_json(STATUS)
-    assert set(shown) == set(pb.StatusSnapshot._betterproto.meta_by_field_name)
-    assert set(shown["nodes"][0]) == set(pb.NodeStatus._betterproto.meta_by_field_name)
-    assert set(shown["providers"][0]) == set(pb.ProviderStatus._betterproto.meta_by_field_name)
+    assert set(shown) == set(table.message("StatusSnapshot").fields)
+    assert set(shown["nodes"][0]) == set(table.message("NodeStatus").fields)
+    assert set(shown["providers"][0]) == set(table.message("ProviderStatus").fields)
     assert shown["nodes"][0]["connection"] == "diverged"
     assert shown["pending"][0]["refresh_class"] == "restart"

@@ -36,8 +36,12 @@ class House:
         return self.root / "state"
 
     @property
+    def admin_socket(self) -> Path:
+        return self.root / "admin.sock"
+
+    @property
     def admin(self) -> str:
-        return f"unix:{self.root / 'admin.sock'}"
+        return f"unix:{self.admin_socket}"
 
     @property
     def files(self) -> OwnFiles:

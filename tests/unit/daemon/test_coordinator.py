@@ -320,16 +320,17 @@ def test_live_only_without_anything_live_commits_nothing() -> None:
 def test_pending_is_recomputed_at_each_apply_and_gone_when_reverted() -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
-        await bench.refresh(config(alias="new"))
-        assert paths(bench.coordinator.pending) == ["nodes[a].alias", "nodes[b].alias"]
-        await bench.refresh(config(alias="new", capacity=2))
-        assert len(bench.coordinator.pending) == 4
-        await bench.refresh(config(capacity=2))
-        assert bench.coordinator.pending == ()
-        await bench.refresh(config(capacity=2, alias="new"))
-        assert len(bench.coordinator.pending) == 2
-        await bench.refresh(config(capacity=2))
-        assert bench.coordinator.pending == ()
+
+        async def pending_after(**values: Any) -> list[str]:
+            await bench.refresh(config(**values))
+            return paths(bench.coordinator.pending)
+
+        aliases = ["nodes[a].alias", "nodes[b].alias"]
+        assert await pending_after(alias="new") == aliases
+        assert len(await pending_after(alias="new", capacity=2)) == 4
+        assert await pending_after(capacity=2) == []
+        assert await pending_after(alias="new", capacity=2) == aliases
+        assert await pending_after(capacity=2) == []
 
     run(scenario())
 
@@ -392,7 +393,10 @@ def test_an_apply_that_expects_what_a_dry_run_showed_is_carried_out_once() -> No
     async def scenario() -> None:
         bench = Bench.of(config())
         shown = await bench.refresh(config(capacity=2), Mode.DRY_RUN)
-        expected = {"expected_revision": shown.revision_before, "expected_candidate": shown.candidate_hash}
+        expected: dict[str, Any] = {
+            "expected_revision": shown.revision_before,
+            "expected_candidate": shown.candidate_hash,
+        }
         first = await bench.refresh(config(capacity=2), **expected)
         second = await bench.refresh(config(capacity=2), **expected)
         assert (first.status, first.committed) == (Status.APPLIED, True)

@@ -114,7 +114,12 @@ def test_a_node_that_is_away_gets_what_it_missed_when_it_is_back(house: House, m
                 "b-p": ProviderState.UNREACHABLE,
             }
             back = asyncio.Event()
-            monkeypatch.setattr(edge.pool, "set_node_reachable", lambda _node, reachable: reachable and back.set())
+
+            def notice(_node: str, reachable: bool) -> None:
+                if reachable:
+                    back.set()
+
+            monkeypatch.setattr(edge.pool, "set_node_reachable", notice)
             async with house.node("b"):
                 await back.wait()
                 assert [node.revision for node in (await edge.status()).nodes] == [2, 2]

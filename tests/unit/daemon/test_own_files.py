@@ -7,6 +7,7 @@ import pytest
 from iop_edge.daemon import own_files
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.errors import ConfigError
+from iop_edge.load.pipeline import load_sources
 
 CONFIG = "edge: {id: e, name: '%s'}\n"
 
@@ -19,7 +20,7 @@ def name_of(files: OwnFiles) -> str:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by one whenever something is loaded."""
     counted: list[int] = []
-    real = own_files.load_sources
+    real = load_sources
 
     def counting(*arguments: object, **options: object) -> object:
         counted.append(1)

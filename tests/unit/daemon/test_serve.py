@@ -1,0 +1,160 @@
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from iop_edge.client.admin import AdminClient
+from iop_edge.daemon.serve import ServeOptions, serve
+from iop_edge.errors import ConfigError, EdgeError
+from iop_edge.refresh.attempt import Trigger
+from iop_edge.refresh.result import Mode
+from tests.support import run
+from tests.unit.daemon.house import TOKEN, House
+
+SCRIPT = (
+    "import asyncio, sys\n"
+    "from pathlib import Path\n"
+    "from iop_edge.daemon.serve import ServeOptions, serve\n"
+    "tracked, private, state = sys.argv[1:]\n"
+    "asyncio.run(serve(ServeOptions((tracked,), (private,), Path(state))))\n"
+)
+
+
+@dataclass
+class Served:
+    """An Edge in a process of its own, and all that it has said on standard error."""
+
+    process: asyncio.subprocess.Process
+    said: list[str]
+
+    async def says(self, mark: str) -> str:
+        """Wait for the next line with a mark."""
+        assert self.process.stderr is not None
+        while True:
+            line = (await self.process.stderr.readline()).decode()
+            assert line, f"ended without {mark!r}: {self.said}"
+            self.said.append(line)
+            if mark in line:
+                return line
+
+    async def ended(self) -> int:
+        """Wait for the end, and return the exit code."""
+        assert self.process.stderr is not None
+        self.said.append((await self.process.stderr.read()).decode())
+        return await self.process.wait()
+
+
+@asynccontextmanager
+async def serving(house: House) -> AsyncIterator[Served]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        SCRIPT,
+        *(str(path) for path in (house.tracked, house.private, house.state_dir)),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield Served(process, [])
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def options(house: House) -> ServeOptions:
+    return ServeOptions((str(house.tracked),), (str(house.private),), house.state_dir)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_says_that_it_is_ready_serves_and_stops_clean(house: House, number: signal.Signals) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with house.node("a"), serving(house) as edge:
+            line = await edge.says("iop-edge: ready")
+            assert line == f"iop-edge: ready, revision 1, admin {house.admin}\n"
+            async with AdminClient(house.admin) as client:
+                assert (await client.status()).edge_id == "edge-1"
+                edge.process.send_signal(number)
+                assert await edge.ended() == 0
+            text = "".join(edge.said)
+            assert "Traceback" not in text
+            assert TOKEN not in text
+            assert "s3cr3t" not in text
+
+    run(scenario())
+    assert not house.admin_socket.exists()
+
+
+def test_sighup_makes_it_read_its_files_again_and_a_bad_file_keeps_the_last_good_one(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.says("ready")
+            house.write("a", capacity=5)
+            edge.process.send_signal(signal.SIGHUP)
+            await edge.says("reload: applied")
+            assert (await client.status()).revision == 2
+            house.tracked.write_text("edge: [")
+            edge.process.send_signal(signal.SIGHUP)
+            await edge.says("reload: rejected")
+            assert (await client.status()).revision == 2
+            assert [entry.trigger for entry in await client.history(2)] == [Trigger.RELOAD, Trigger.RELOAD]
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-10")
+def test_it_can_be_killed_and_starts_again_from_its_files(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.says("ready")
+            house.write("a", capacity=5)
+            assert (await client.refresh(mode=Mode.APPLY)).committed
+            await client.rollback(1, Mode.APPLY)
+            edge.process.kill()
+            await edge.ended()
+        async with serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.says("ready, revision 4")
+            assert (await client.status()).providers[0].capacity == 5
+            assert len(await client.history()) == 4
+
+    run(scenario())
+
+
+def test_a_second_one_with_the_same_state_directory_is_refused_and_the_first_serves_on(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.says("ready")
+            with pytest.raises(EdgeError, match="another Edge"):
+                await serve(options(house))
+            assert (await client.status()).revision == 1
+
+    run(scenario())
+
+
+@pytest.mark.case("R12")
+def test_an_admin_address_that_is_taken_is_a_clear_error_and_leaves_no_revision(house: House) -> None:
+    house.write("a")
+    house.admin_socket.write_text("not a socket")
+    with pytest.raises(EdgeError, match="cannot listen"):
+        run(serve(options(house)))
+    assert house.admin_socket.read_text() == "not a socket"
+    assert not list(house.state_dir.glob("*.sqlite3"))
+
+
+def test_files_that_cannot_be_used_are_told_before_anything_is_touched(house: House) -> None:
+    house.tracked.write_text("edge: {id: e, colour: red}\n")
+    house.private.write_text("{}\n")
+    with pytest.raises(ConfigError, match=r"field\.unknown"):
+        run(serve(options(house)))
+    assert not house.state_dir.exists()
