@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -136,36 +136,41 @@ class Coordinator:
         result, following = proposal.result, proposal.next
         if following is None:
             return result
-        committed = replace(result, committed=True, revision_after=following.revision)
-        kept = await asyncio.to_thread(_applied, following)
-        reports = await self._fleet.commit(proposal.desired()) if proposal.affected else {}
-        outcome = with_reports(committed, reports, request.options)
-        if is_refused(outcome.reports, request.options):
-            return await self._undo(outcome, proposal, reports)
+        result = replace(result, committed=True, revision_after=following.revision)
+        reports: Mapping[NodeId, NodeReport] = {}
         try:
-            await self._record(_attempt(request, outcome, self._running.config_hash), kept)
-        except EdgeError as error:
-            failed = Violation("refresh.apply_failed", "", None, str(error))
-            outcome = replace(outcome, status=Status.REJECTED, violations=(failed,))
-            return await self._undo(outcome, proposal, reports)
+            kept = await asyncio.to_thread(_applied, following)
+            reports = await self._fleet.commit(proposal.desired()) if proposal.affected else {}
+            result = with_reports(result, reports, request.options)
+            is_off = is_refused(result.reports, request.options)
+            if not is_off:
+                await self._record(_attempt(request, result, self._running.config_hash), kept)
+        except Exception as error:  # noqa: BLE001 - whatever it is, what ran before must run on
+            failed = Violation("refresh.apply_failed", "", None, _reason(error))
+            result, is_off = replace(result, status=Status.REJECTED, violations=(failed,)), True
+        if is_off:
+            return await self._undo(result, proposal.affected, reports)
+        self._replace(following)
+        return result
+
+    def _replace(self, following: Running) -> None:
         self._running = following
         self._swap(following)
         self._fleet.set_desired(following.desired())
-        return outcome
 
     async def _undo(
-        self, outcome: RefreshResult, proposal: Proposal, reports: Mapping[NodeId, NodeReport]
+        self, result: RefreshResult, affected: Collection[NodeId], reports: Mapping[NodeId, NodeReport]
     ) -> RefreshResult:
         """Put back every Node that may have taken its new payload; the others only forget that it was desired."""
-        taken = {node for node, report in reports.items() if report.outcome in _MAY_HAVE_TAKEN}
-        self._fleet.set_desired(self._running.desired(proposal.affected - taken))
+        kept = {node for node, report in reports.items() if report.outcome not in _MAY_HAVE_TAKEN}
+        taken = set(affected) - kept
+        self._fleet.set_desired(self._running.desired(kept))
         back = await self._fleet.put_back(self._running.desired(taken)) if taken else {}
-        reports = {**reports, **back}
         return replace(
-            outcome,
+            result,
             committed=False,
-            revision_after=outcome.revision_before,
-            reports=tuple(reports.values()),
+            revision_after=result.revision_before,
+            reports=tuple({**reports, **back}.values()),
         )
 
     def _with_pending(self, result: RefreshResult) -> RefreshResult:
@@ -178,8 +183,13 @@ class Coordinator:
     async def _record_unchanged(self, request: Request, result: RefreshResult, base_hash: str) -> None:
         try:
             await self._record(_attempt(request, result, base_hash))
-        except EdgeError as error:
-            _LOG.error("an attempt is missing in the history: %s", error)
+        except Exception as error:  # noqa: BLE001 - a note that cannot be taken is no reason to withhold the answer
+            _LOG.error("an attempt is missing in the history: %s", _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    # The words of an unforeseen error may quote values, and those may be secret.
+    return str(error) if isinstance(error, EdgeError) else f"internal fault: {type(error).__name__}"
 
 
 def _applied(running: Running) -> Applied:

@@ -92,12 +92,11 @@ def stale_expectations(options: Options, revision: int, candidate_hash: str) -> 
 
 def with_reports(result: RefreshResult, reports: Mapping[NodeId, NodeReport], options: Options) -> RefreshResult:
     """Return the result with what became of the Nodes, and the status that follows from it."""
-    told = tuple(reports.values())
-    result = replace(result, reports=told)
-    violations = tuple(_refusals(told, options))
+    result = replace(result, reports=tuple(reports.values()))
+    violations = tuple(_refusals(result.reports, options))
     if violations:
         return replace(result, status=Status.REJECTED, violations=violations)
-    if _needs_restart(told):
+    if _needs_restart(result.reports):
         return replace(result, status=Status.RESTART_REQUIRED, pending=result.changes)
     return result
 

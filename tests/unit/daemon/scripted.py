@@ -1,8 +1,10 @@
 """Nodes that answer as a test tells them to, behind the face of a fleet."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import pytest
 
 from iop_edge.daemon.coordinator import Coordinator, Origin, Request
 from iop_edge.daemon.running import Running, encode_payloads
@@ -12,12 +14,13 @@ from iop_edge.load.snapshot import Snapshot
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Desired
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
-from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.refresh.result import Change, Mode, NodeOutcome, NodeReport, RefreshResult, Status
 from iop_edge.store.base import Applied, Store
 from iop_edge.store.memory import MemoryStore
 from tests import trees
 
 _START = Attempt(0, "start", Trigger.START, Status.APPLIED, True, 0, 1, "", "", ())
+BOTH_MODES = pytest.mark.parametrize("mode", list(Mode))
 _TAKES = (NodeOutcome.COMMITTED, NodeOutcome.UNKNOWN)
 
 
@@ -78,6 +81,7 @@ class Bench:
     fleet: ScriptedFleet
     store: Store
     swapped: list[Running]
+    first: Running
 
     @classmethod
     def of(cls, tree: dict[str, Any], store: Store | None = None) -> "Bench":
@@ -88,17 +92,43 @@ class Bench:
         running = Running(snapshot, Revision(1), snapshot.digest(key), encode_payloads(snapshot, key))
         store.record(_START, Applied(1, running.config_hash, dump_for_history(tree)))
         fleet, swapped = ScriptedFleet(running), list[Running]()
-        return cls(Coordinator(running, store, fleet, swapped.append), fleet, store, swapped)
+        return cls(Coordinator(running, store, fleet, swapped.append), fleet, store, swapped, running)
 
     async def refresh(self, tree: dict[str, Any], mode: Mode = Mode.APPLY, **options: Any) -> RefreshResult:
         """Propose a config."""
         request = Request(lambda: Snapshot(tree), mode, Options(**options), Origin())
         return await self.coordinator.refresh(request)
 
+    def assert_nothing_changed(self) -> None:
+        """Revision 1 runs, is the newest of the history, and is what every Node is to run."""
+        running = self.coordinator.running
+        assert running is self.first
+        assert self.swapped == []
+        assert self.store.newest() == self.store.applied(1)
+        for node, payload in running.payloads.items():
+            desired = self.fleet[node].desired
+            assert desired is not None
+            assert (desired.encoded, desired.revision) == (payload, 1)
+
     @property
     def newest(self) -> Attempt:
         """The attempt that was recorded last."""
         return self.store.history(1)[0]
+
+
+def rules(result: RefreshResult) -> list[str]:
+    """The rules that a candidate broke."""
+    return [violation.rule for violation in result.violations]
+
+
+def paths(changes: Iterable[Change]) -> list[str]:
+    """The paths of changes."""
+    return [change.path for change in changes]
+
+
+def outcomes(result: RefreshResult) -> dict[str, NodeOutcome]:
+    """What became of the Nodes."""
+    return {report.node_id: report.outcome for report in result.reports}
 
 
 def config(*, capacity: int = 1, concurrency: int = 0, alias: str = "", threshold: int = 100000) -> dict[str, Any]:

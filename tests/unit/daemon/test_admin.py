@@ -18,11 +18,12 @@ from iop_edge.files import read_sources
 from iop_edge.load.source import Source
 from iop_edge.net import Address, parse_address
 from iop_edge.refresh.attempt import Options, Trigger
-from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.refresh.result import Mode, Status
 from iop_edge.transport.channel import ClientChannel
 from iop_pb.iop.admin import v1 as pb
 from tests.support import run
 from tests.unit.daemon.house import EAGER, House
+from tests.unit.daemon.scripted import rules
 
 REFRESH = "/iop.admin.v1.EdgeAdminService/Refresh"
 
@@ -43,10 +44,6 @@ async def served(house: House, *, roots: tuple[Path, ...] | None = None) -> Asyn
 
 def layers(house: House) -> list[Source]:
     return read_sources([house.tracked], [house.private])
-
-
-def rules(result: RefreshResult) -> list[str]:
-    return [violation.rule for violation in result.violations]
 
 
 def test_layers_that_are_sent_are_shown_then_applied(house: House) -> None:

@@ -7,40 +7,14 @@ import pytest
 
 from iop_edge.daemon.coordinator import Origin, Request
 from iop_edge.errors import ConfigError, EdgeError, Report, Violation
+from iop_edge.ids import NodeId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
-from iop_edge.store.base import Applied
-from iop_edge.store.memory import MemoryStore
 from tests.support import run
-from tests.unit.daemon.scripted import Bench, config
+from tests.unit.daemon.scripted import BOTH_MODES, Bench, config, outcomes, paths, rules
 
-BOTH = pytest.mark.parametrize("mode", list(Mode))
 LISTS = ("changes", "masks", "changed_nodes", "changed_providers", "changed_models", "violations", "pending", "reports")
-
-
-def rules(result: RefreshResult) -> list[str]:
-    return [violation.rule for violation in result.violations]
-
-
-def paths(changes: Any) -> list[str]:
-    return [change.path for change in changes]
-
-
-def outcomes(result: RefreshResult) -> dict[str, NodeOutcome]:
-    return {report.node_id: report.outcome for report in result.reports}
-
-
-def assert_nothing_changed(bench: Bench, before: Snapshot) -> None:
-    running = bench.coordinator.running
-    assert running.snapshot is before
-    assert running.revision == 1
-    assert bench.swapped == []
-    assert bench.store.newest() == bench.store.applied(1)
-    for node, payload in running.payloads.items():
-        state = bench.fleet[node]
-        assert state.desired is not None
-        assert state.desired.encoded == payload
 
 
 class SlowLoad:
@@ -66,21 +40,11 @@ class SlowLoad:
         return asyncio.create_task(bench.coordinator.refresh(request))
 
 
-class FullStore(MemoryStore):
-    """A store on a full disk, from its second attempt on."""
-
-    def record(self, attempt: Attempt, applied: Applied | None = None) -> Attempt:
-        if attempt.trigger is not Trigger.START:
-            raise EdgeError("the disk is full")
-        return super().record(attempt, applied)
-
-
 @pytest.mark.contract("REF-06")
-@BOTH
+@BOTH_MODES
 def test_a_live_change_is_applied_and_a_dry_run_says_the_same_without_doing_it(mode: Mode) -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
         result = await bench.refresh(config(capacity=3), mode)
         assert (result.status, result.mode) == (Status.APPLIED, mode)
         assert paths(result.changes) == ["nodes[a].providers[a-p].capacity", "nodes[b].providers[b-p].capacity"]
@@ -90,7 +54,7 @@ def test_a_live_change_is_applied_and_a_dry_run_says_the_same_without_doing_it(m
         if mode is Mode.DRY_RUN:
             assert not result.committed
             assert (result.revision_before, result.revision_after) == (1, 1)
-            assert_nothing_changed(bench, before)
+            bench.assert_nothing_changed()
             return
         assert result.committed
         assert (result.revision_before, result.revision_after) == (1, 2)
@@ -100,175 +64,16 @@ def test_a_live_change_is_applied_and_a_dry_run_says_the_same_without_doing_it(m
     run(scenario())
 
 
-@pytest.mark.contract("PSH-01")
-def test_a_change_that_no_payload_has_is_pushed_to_nobody_but_counts_as_their_revision() -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        await bench.refresh(config(capacity=3))
-        for name in ("a", "b"):
-            state = bench.fleet[name]
-            assert state.asked == []
-            assert state.desired is not None
-            assert state.desired.revision == 2
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-03")
-def test_a_change_of_a_payload_is_checked_everywhere_before_it_is_committed() -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        result = await bench.refresh(config(concurrency=4))
-        assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.COMMITTED}
-        assert bench.fleet["a"].asked == ["check", "commit"]
-        assert bench.fleet["a"].runs == bench.coordinator.running.payloads[bench_id("a")].tag
-
-    run(scenario())
-
-
-def bench_id(name: str) -> Any:
-    return name
-
-
-@pytest.mark.contract("REF-06")
-def test_a_dry_run_asks_the_nodes_and_commits_nothing() -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
-        result = await bench.refresh(config(concurrency=4), Mode.DRY_RUN)
-        assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.COMMITTED}
-        assert bench.fleet["a"].asked == bench.fleet["b"].asked == ["check"]
-        assert_nothing_changed(bench, before)
-
-    run(scenario())
-
-
-@pytest.mark.contract("REF-05")
-@pytest.mark.case("A14")
-@BOTH
-def test_one_node_that_refuses_the_check_rejects_the_candidate_everywhere(mode: Mode) -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
-        bench.fleet["b"].check = NodeOutcome.REJECTED
-        result = await bench.refresh(config(concurrency=4), mode)
-        assert (result.status, result.committed) == (Status.REJECTED, False)
-        assert [(v.rule, v.path) for v in result.violations] == [("node.rejected", "nodes[b]")]
-        assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.REJECTED}
-        assert bench.fleet["a"].asked == ["check"]
-        assert_nothing_changed(bench, before)
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-03")
-@pytest.mark.parametrize("lost", [NodeOutcome.COMMITTED, NodeOutcome.UNKNOWN])
-def test_a_node_that_refuses_after_its_check_has_the_others_put_back(lost: NodeOutcome) -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
-        bench.fleet["a"].commit = lost
-        bench.fleet["b"].commit = NodeOutcome.REJECTED
-        result = await bench.refresh(config(concurrency=4))
-        assert (result.status, result.committed, result.revision_after) == (Status.REJECTED, False, 1)
-        assert outcomes(result) == {"a": NodeOutcome.ROLLED_BACK, "b": NodeOutcome.REJECTED}
-        assert bench.fleet["b"].asked == ["check", "commit"]
-        assert bench.fleet["a"].runs == bench.coordinator.running.payloads[bench_id("a")].tag
-        assert_nothing_changed(bench, before)
-
-    run(scenario())
-
-
-@pytest.mark.contract("REF-05")
-def test_a_node_that_cannot_be_put_back_is_listed_and_is_to_have_the_old_payload() -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
-        bench.fleet["a"].put_back = NodeOutcome.ROLLBACK_FAILED
-        bench.fleet["b"].commit = NodeOutcome.REJECTED
-        result = await bench.refresh(config(concurrency=4))
-        assert outcomes(result) == {"a": NodeOutcome.ROLLBACK_FAILED, "b": NodeOutcome.REJECTED}
-        assert_nothing_changed(bench, before)
-
-    run(scenario())
-
-
-@pytest.mark.contract("REF-05")
-@pytest.mark.case("R14")
-def test_a_history_that_cannot_be_written_rejects_the_apply_and_puts_nodes_back() -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config(), FullStore())
-        before = bench.coordinator.running.snapshot
-        result = await bench.refresh(config(concurrency=4))
-        assert (result.status, result.committed) == (Status.REJECTED, False)
-        assert rules(result) == ["refresh.apply_failed"]
-        assert set(outcomes(result).values()) == {NodeOutcome.ROLLED_BACK}
-        assert_nothing_changed(bench, before)
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-03")
-@pytest.mark.parametrize("stage", ["check", "commit"])
-def test_a_node_that_needs_a_restart_makes_the_whole_result_so(stage: str) -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
-        setattr(bench.fleet["b"], stage, NodeOutcome.RESTART_REQUIRED)
-        result = await bench.refresh(config(concurrency=4))
-        assert (result.status, result.committed) == (Status.RESTART_REQUIRED, False)
-        assert result.pending == result.changes
-        assert_nothing_changed(bench, before)
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-03")
-@BOTH
-def test_a_node_that_is_away_blocks_nobody_and_is_to_have_the_new_payload(mode: Mode) -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        bench.fleet["b"].check = bench.fleet["b"].commit = NodeOutcome.UNREACHABLE
-        result = await bench.refresh(config(concurrency=4), mode)
-        assert result.status is Status.APPLIED
-        assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.UNREACHABLE}
-        wanted = bench.fleet["b"].desired
-        assert wanted is not None
-        assert wanted.encoded == bench.coordinator.running.payloads[bench_id("b")]
-        assert wanted.revision == bench.coordinator.running.revision
-
-    run(scenario())
-
-
-@pytest.mark.contract("REF-05")
-@pytest.mark.parametrize(
-    ("check", "commit"),
-    [(NodeOutcome.UNREACHABLE,) * 2, (NodeOutcome.COMMITTED, NodeOutcome.UNKNOWN)],
-    ids=["away", "lost between check and commit"],
-)
-def test_a_node_that_is_away_rejects_where_all_are_required(check: NodeOutcome, commit: NodeOutcome) -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
-        bench.fleet["b"].check, bench.fleet["b"].commit = check, commit
-        result = await bench.refresh(config(concurrency=4), require_all=True)
-        assert (result.status, rules(result)) == (Status.REJECTED, ["node.unreachable"])
-        assert_nothing_changed(bench, before)
-
-    run(scenario())
-
-
 @pytest.mark.contract("REF-07")
-@BOTH
+@BOTH_MODES
 def test_a_restart_change_makes_the_whole_result_so_and_applies_nothing(mode: Mode) -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
         result = await bench.refresh(config(concurrency=4, alias="new"), mode)
         assert (result.status, result.committed) == (Status.RESTART_REQUIRED, False)
         assert result.pending == result.changes
         assert bench.fleet["a"].asked == []
-        assert_nothing_changed(bench, before)
+        bench.assert_nothing_changed()
         assert bench.coordinator.pending == (result.changes if mode is Mode.APPLY else ())
 
     run(scenario())
@@ -293,11 +98,10 @@ def test_live_only_applies_the_live_part_and_lists_the_rest_as_pending() -> None
 def test_a_live_only_dry_run_says_what_an_apply_would_leave_pending() -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
         result = await bench.refresh(config(concurrency=4, alias="new"), Mode.DRY_RUN, live_only=True)
         assert (result.status, result.committed) == (Status.RESTART_REQUIRED, False)
         assert paths(result.pending) == ["nodes[a].alias", "nodes[b].alias"]
-        assert_nothing_changed(bench, before)
+        bench.assert_nothing_changed()
         assert bench.coordinator.pending == ()
 
     run(scenario())
@@ -307,11 +111,10 @@ def test_a_live_only_dry_run_says_what_an_apply_would_leave_pending() -> None:
 def test_live_only_without_anything_live_commits_nothing() -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
         result = await bench.refresh(config(alias="new"), live_only=True)
         assert (result.status, result.committed) == (Status.RESTART_REQUIRED, False)
         assert result.pending == result.changes
-        assert_nothing_changed(bench, before)
+        bench.assert_nothing_changed()
 
     run(scenario())
 
@@ -350,18 +153,17 @@ def test_a_rejected_candidate_leaves_what_is_pending_and_shows_it() -> None:
 
 @pytest.mark.contract("REF-09")
 @pytest.mark.case("R1")
-@BOTH
+@BOTH_MODES
 def test_an_equal_config_changes_nothing_and_makes_no_revision(mode: Mode) -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
         result = await bench.refresh(config(), mode)
         assert (result.status, result.committed) == (Status.APPLIED, False)
         assert (result.revision_before, result.revision_after) == (1, 1)
         assert all(getattr(result, name) == () for name in LISTS)
         assert result.candidate_hash == bench.coordinator.running.config_hash
         assert bench.fleet["a"].asked == []
-        assert_nothing_changed(bench, before)
+        bench.assert_nothing_changed()
 
     run(scenario())
 
@@ -375,15 +177,14 @@ def test_an_equal_config_changes_nothing_and_makes_no_revision(mode: Mode) -> No
         ({"expected_candidate": "00"}, "refresh.expected_candidate"),
     ],
 )
-@BOTH
+@BOTH_MODES
 def test_an_expectation_that_does_not_hold_rejects(mode: Mode, options: dict[str, Any], rule: str) -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
-        before = bench.coordinator.running.snapshot
         result = await bench.refresh(config(concurrency=4), mode, **options)
         assert (result.status, rules(result)) == (Status.REJECTED, [rule])
         assert bench.fleet["a"].asked == []
-        assert_nothing_changed(bench, before)
+        bench.assert_nothing_changed()
 
     run(scenario())
 
@@ -439,22 +240,6 @@ def test_a_good_config_is_accepted_each_time_after_a_bad_one() -> None:
     run(scenario())
 
 
-@pytest.mark.case("R15")
-def test_after_one_node_changed_a_change_of_the_other_is_pushed_to_it_alone() -> None:
-    async def scenario() -> None:
-        both, one = config(concurrency=4), config(concurrency=4)
-        one["nodes"][1]["runtime"]["concurrency"] = 9
-        bench = Bench.of(config())
-        await bench.refresh(both)
-        bench.fleet["a"].asked.clear()
-        result = await bench.refresh(one)
-        assert paths(result.changes) == ["nodes[b].runtime.concurrency"]
-        assert outcomes(result) == {"b": NodeOutcome.COMMITTED}
-        assert bench.fleet["a"].asked == []
-
-    run(scenario())
-
-
 @pytest.mark.contract("REF-08")
 @pytest.mark.case("R16")
 def test_refreshes_are_carried_out_one_after_another_in_the_order_they_came() -> None:
@@ -486,7 +271,7 @@ def test_a_refresh_whose_caller_has_gone_is_carried_out_to_its_end() -> None:
         slow.end()
         await bench.coordinator.close()
         assert bench.coordinator.running.revision == 2
-        assert bench.fleet["a"].runs == bench.coordinator.running.payloads[bench_id("a")].tag
+        assert bench.fleet["a"].runs == bench.coordinator.running.payloads[NodeId("a")].tag
 
     run(scenario())
 
@@ -556,36 +341,5 @@ def test_a_dry_run_is_no_attempt() -> None:
         bench = Bench.of(config())
         await bench.refresh(config(capacity=2), Mode.DRY_RUN)
         assert len(bench.store.history()) == 1
-
-    run(scenario())
-
-
-@pytest.mark.contract("REF-08")
-def test_readers_see_one_whole_config_at_every_step_of_an_apply() -> None:
-    async def scenario() -> None:
-        bench = Bench.of(config())
-        seen = set()
-
-        async def look(question: str) -> None:
-            running = bench.coordinator.running
-            nodes = running.snapshot.tree["nodes"]
-            seen.add((question, running.revision, *(node["runtime"]["concurrency"] for node in nodes)))
-
-        check, commit = bench.fleet.check, bench.fleet.commit
-
-        async def watched_check(desired: Any) -> Any:
-            await look("check")
-            return await check(desired)
-
-        async def watched_commit(desired: Any) -> Any:
-            reports = await commit(desired)
-            await look("commit")
-            return reports
-
-        bench.fleet.check = watched_check  # type: ignore[method-assign]
-        bench.fleet.commit = watched_commit  # type: ignore[method-assign]
-        await bench.refresh(config(concurrency=4))
-        await look("after")
-        assert seen == {("check", 1, 0, 0), ("commit", 1, 0, 0), ("after", 2, 4, 4)}
 
     run(scenario())

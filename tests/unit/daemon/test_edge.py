@@ -12,13 +12,14 @@ from iop_edge.errors import ConfigError
 from iop_edge.ids import ModelId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.refresh.attempt import Trigger
-from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
+from iop_edge.refresh.result import Mode, NodeOutcome, Status
 from iop_edge.runtime.status import Health, ProviderState
 from iop_edge.store.base import Store
 from iop_edge.store.memory import MemoryStore
 from iop_edge.store.sqlite import SqliteStore
 from tests.support import run
 from tests.unit.daemon.house import EAGER, TOKEN, House
+from tests.unit.daemon.scripted import rules
 
 
 @asynccontextmanager
@@ -32,10 +33,6 @@ async def started(house: House, store: Store | None = None) -> AsyncIterator[Edg
 def candidate(house: House, *nodes: str, **values: Any) -> Snapshot:
     house.write(*nodes, **values)
     return house.files.load()
-
-
-def rules(result: RefreshResult) -> list[str]:
-    return [violation.rule for violation in result.violations]
 
 
 def connections(status: StatusSnapshot) -> dict[str, NodeConnection]:
