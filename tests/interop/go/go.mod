@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/iop-edge/iop-edge/gen/go v0.0.0
+	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 )
 
@@ -12,7 +13,6 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
-	google.golang.org/grpc v1.85.0 // indirect
 )
 
 replace github.com/iop-edge/iop-edge/gen/go => ../../../gen/go

@@ -1,4 +1,4 @@
-// Command interop reads messages that others have encoded, and writes them again, with Go's official protobuf.
+// Command messages reads messages that others have encoded, and writes them again, with Go's official protobuf.
 //
 // It takes one request a line on standard input and answers each with one line on standard output, both in JSON.
 package main

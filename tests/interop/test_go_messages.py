@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +13,7 @@ from iop_edge.schema.export import proto_json
 from tests.interop import generated, official
 from tests.interop.samples import Sample, samples
 
-MODULE = Path(__file__).with_name("go")
-GO = shutil.which("go")
-
-pytestmark = [pytest.mark.go, pytest.mark.skipif(GO is None, reason="Go is missing")]
+pytestmark = pytest.mark.go
 
 SAMPLES = list(samples())
 every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
@@ -46,12 +42,9 @@ class Peer:
         return answer
 
 
-@pytest.fixture(scope="session")
-def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
-    assert GO is not None
-    program = tmp_path_factory.mktemp("go") / "interop"
-    subprocess.run([GO, "build", "-o", str(program), "."], cwd=MODULE, check=True)
-    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+@pytest.fixture(scope="module")
+def peer(go_programs: Path) -> Iterator[Peer]:
+    with subprocess.Popen([go_programs / "messages"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         yield Peer(process)
 
 

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+
+	adminv1 "github.com/iop-edge/iop-edge/gen/go/iop/admin/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// propose asks an Edge what a config would do, and what it runs.
+func propose(ctx context.Context, address string) error {
+	content, err := readInput()
+	if err != nil {
+		return err
+	}
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	edge := adminv1.NewEdgeAdminServiceClient(connection)
+	refresh, err := edge.Refresh(ctx, &adminv1.RefreshRequest{
+		Mode:   adminv1.RefreshMode_REFRESH_MODE_DRY_RUN,
+		Layers: []*adminv1.ConfigLayer{{Name: "edge.yaml", Content: content}},
+	})
+	if err != nil {
+		return err
+	}
+	if err := show(refresh.GetResult()); err != nil {
+		return err
+	}
+	found, err := edge.GetStatus(ctx, &adminv1.GetStatusRequest{})
+	if err != nil {
+		return err
+	}
+	return show(found.GetSnapshot())
+}
