@@ -146,7 +146,7 @@ class Coordinator:
             if not is_off:
                 await self._record(_attempt(request, result, self._running.config_hash), kept)
         except Exception as error:  # noqa: BLE001 - whatever it is, what ran before must run on
-            failed = Violation("refresh.apply_failed", "", None, _reason(error))
+            failed = Violation("refresh.apply_failed", "", None, fault_text(error))
             result, is_off = replace(result, status=Status.REJECTED, violations=(failed,)), True
         if is_off:
             return await self._undo(result, proposal.affected, reports)
@@ -184,11 +184,11 @@ class Coordinator:
         try:
             await self._record(_attempt(request, result, base_hash))
         except Exception as error:  # noqa: BLE001 - a note that cannot be taken is no reason to withhold the answer
-            _LOG.error("an attempt is missing in the history: %s", _reason(error))
+            _LOG.error("an attempt is missing in the history: %s", fault_text(error))
 
 
-def _reason(error: Exception) -> str:
-    # The words of an unforeseen error may quote values, and those may be secret.
+def fault_text(error: Exception) -> str:
+    """Return what may be said of an error: the words of an unforeseen one may quote values, and those may be secret."""
     return str(error) if isinstance(error, EdgeError) else f"internal fault: {type(error).__name__}"
 
 

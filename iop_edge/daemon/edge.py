@@ -15,7 +15,7 @@ from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.rejection import rejection
 from iop_edge.daemon.restore import restore
 from iop_edge.daemon.running import Running, targets
-from iop_edge.daemon.status import drift, status_of
+from iop_edge.daemon.status import Drift, drift, status_of
 from iop_edge.errors import ConfigError, Violation
 from iop_edge.files import FileResolver
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
@@ -170,8 +170,7 @@ class Edge:
 
     async def status(self) -> StatusSnapshot:
         """Return what runs, what waits for a restart, and how Nodes and providers are."""
-        running = self._coordinator.running
-        drifted = await asyncio.to_thread(drift, running, self._files)
+        running, drifted = await self._running_and_drift()
         return status_of(
             running,
             self._started_at_ms,
@@ -192,6 +191,14 @@ class Edge:
     async def settled(self) -> None:
         """Wait until every Node has been tried: it runs what it should, or has shown why not."""
         await self._fleet.settled()
+
+    async def _running_and_drift(self) -> tuple[Running, Drift]:
+        """Return what runs now, compared with the own files: again, where it was replaced while they were read."""
+        while True:
+            running = self._coordinator.running
+            drifted = await asyncio.to_thread(drift, running, self._files)
+            if running is self._coordinator.running:
+                return running, drifted
 
     def _load_own(self) -> Snapshot:
         if self._files is None:

@@ -5,12 +5,13 @@ taken from the same path of the present config.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
-from iop_edge.errors import ConfigError, Report, Violation
+from iop_edge.errors import ConfigError, Report, Span, Violation
 from iop_edge.load.pipeline import load_sources
 from iop_edge.load.references import Resolver, absolute_files, escape
 from iop_edge.load.snapshot import Snapshot
@@ -37,8 +38,19 @@ def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot
     missing = [_missing(applied.revision, path) for path in _fill(kept, table.root(), secrets, ROOT)]
     if missing:
         raise ConfigError(Report(violations=tuple(missing), total=len(missing)))
+    name = f"revision {applied.revision}"
     data = json.dumps(kept, ensure_ascii=False).encode()
-    return load_sources([Source(f"revision {applied.revision}", data, private=True, base_dir="/")], resolver)
+    try:
+        snapshot = load_sources([Source(name, data, private=True, base_dir="/")], resolver)
+    except ConfigError as error:
+        found = _without_places(error.violations, name)
+        raise ConfigError(Report(found, _without_places(error.report.warnings, name), error.total)) from None
+    return Snapshot(snapshot.tree, _without_places(snapshot.warnings, name))
+
+
+def _without_places(violations: Iterable[Violation], name: str) -> tuple[Violation, ...]:
+    """Name the revision alone: its text can be opened nowhere, and holds secrets now, so it has no excerpts either."""
+    return tuple(replace(violation, span=Span(name)) for violation in violations)
 
 
 def _missing(revision: int, path: Path) -> Violation:

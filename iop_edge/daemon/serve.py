@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from iop_edge.daemon.admin import SERVICE_NAME, AdminService
-from iop_edge.daemon.coordinator import Origin
+from iop_edge.daemon.coordinator import Origin, fault_text
 from iop_edge.daemon.edge import Edge
 from iop_edge.daemon.health import HealthService
 from iop_edge.daemon.listeners import listeners, listening
 from iop_edge.daemon.logs import logging_to
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.state_dir import owned
-from iop_edge.errors import EdgeError
 from iop_edge.net import Address
 from iop_edge.refresh.attempt import Trigger
 from iop_edge.store.sqlite import SqliteStore
@@ -114,8 +113,8 @@ async def _reload_whenever(edge: Edge, asked: asyncio.Event) -> None:
         asked.clear()
         try:
             await edge.reload(origin=Origin(trigger=Trigger.RELOAD))
-        except EdgeError as error:
-            _LOG.error("the files were not read again: %s", error)
+        except Exception as error:  # noqa: BLE001 - the next one must find somebody who listens
+            _LOG.error("the files were not read again: %s", fault_text(error))
 
 
 def _say_ready(edge: Edge, addresses: tuple[Address, ...]) -> None:

@@ -327,7 +327,11 @@ def test_references_of_an_old_revision_resolve_anew(house: House) -> None:
                 ("nodes[a].alias", f"${{file:{house.root / 'alias.txt'}}}")
             ]
             (house.root / "alias.txt").unlink()
-            assert (await edge.rollback(1)).status is Status.REJECTED
+            gone = await edge.rollback(1)
+            assert [(str(v.span), v.rule, v.path) for v in gone.violations] == [
+                ("revision 1", "reference.missing", "nodes[0].alias")
+            ]
+            assert (gone.status, edge.revision) == (Status.REJECTED, 1)
 
     run(scenario())
 
