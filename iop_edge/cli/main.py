@@ -5,10 +5,8 @@ Nothing heavy is imported here: `iop-edge --help` loads neither gRPC nor the gen
 
 import argparse
 import importlib
-import importlib.metadata
 import inspect
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Final, NoReturn, Protocol, cast
 
@@ -86,7 +84,9 @@ def _dispatch(argv: Sequence[str], console: Console) -> int:
         return _run_command(selection.command, selection.rest, console)
     option = selection.rest[0] if selection.rest else ""
     if option == "--version" and not selection.words:
-        console.result(f"iop-edge {importlib.metadata.version('iop_edge')}")
+        from importlib.metadata import version
+
+        console.result(f"iop-edge {version('iop_edge')}")
         return ExitCode.FINE
     if option in ("-h", "--help"):
         console.result(_group_help(selection.words))
@@ -120,6 +120,8 @@ def _group_help(words: tuple[str, ...]) -> str:
 
 def _internal(fault: Exception, wants_traceback: str) -> str:
     """Name a fault by its type and place: its text could quote a config, and a config holds secrets (CFG-08)."""
+    import traceback
+
     frames = traceback.extract_tb(fault.__traceback__)
     line = f"iop-edge: internal fault: {type(fault).__name__} at {frames[-1].filename}:{frames[-1].lineno}"
     if wants_traceback:

@@ -4,7 +4,6 @@ Exit code 0: valid; 1: violations, and with --strict also warnings.
 """
 
 import argparse
-import importlib.metadata
 
 from iop_edge import files
 from iop_edge.cli.console import Console
@@ -41,9 +40,11 @@ def _render(form: str, report: Report, console: Console, *, passes: bool) -> str
 
         return report_github(report)
     if form == "sarif":
+        from importlib.metadata import version
+
         from iop_edge.cli.render.sarif import report_sarif
 
-        return json_text(report_sarif(report, importlib.metadata.version("iop_edge")))
+        return json_text(report_sarif(report, version("iop_edge")))
     from iop_edge.cli.render.report import report_text
 
     return report_text(report, console.style, ok=passes)

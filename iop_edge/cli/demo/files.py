@@ -53,7 +53,8 @@ def write_overlay(directory: Path, addresses: Mapping[str, str], tokens: Mapping
     """Write the private overlay: the addresses and tokens of the Nodes, made-up credentials, and no fixed port."""
     overlay = {
         "listen": {"grpc": None, "admin": f"unix:{directory / SOCKET}"},
-        **{server: {"enabled": False} for server in ("bootstrap", "metrics", "console", "openai", "a2a")},
+        **{server: {"enabled": False} for server in ("bootstrap", "metrics", "console", "a2a")},
+        "openai": {"enabled": False, "provider_auth": {"providers": ["cloud-claude"]}},
         "nodes": [_node(node, addresses[node], tokens[node]) for node in NODES],
     }
     write_private(directory / PRIVATE, json.dumps(overlay, indent=2).encode())

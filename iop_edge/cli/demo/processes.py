@@ -12,9 +12,9 @@ from typing import Final, Self
 
 from iop_edge.errors import EdgeError
 
-START_SECONDS: Final = 15.0
-STOP_SECONDS: Final = 5.0
-COMMAND_SECONDS: Final = 15.0
+START_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 10.0
+COMMAND_SECONDS: Final = 30.0
 
 _KEPT_LINES: Final = 20
 

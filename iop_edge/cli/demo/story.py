@@ -30,7 +30,21 @@ _MORE_CONCURRENCY: Final = Edit("      concurrency: 8", "      concurrency: 12")
 _LESS_CAPACITY: Final = Edit("        capacity: 4", "        capacity: 2")
 _OTHER_PROTOCOL: Final = Edit("        protocol_profile: openai_chat", "        protocol_profile: openai_responses")
 _NO_CAPACITY: Final = Edit("        capacity: 4", "        capacity: 0")
-_OLD_KEY: Final = Edit("      concurrency: 8", '      concurrency: 8\n    command: ["ollama", "serve"]')
+_MISSPELT: Final = Edit("      concurrency: 8", "      concurency: 8")
+_MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
+
+_CAPACITY: Final = "nodes[gpu-a].providers[gpu-a-qwen].capacity"
+_CONCURRENCY: Final = Edit("      concurrency: 8", "      concurrency: 12")
+_LESS_MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
+
+_CAPACITY: Final = Edit("        capacity: 4", "        capacity: 2")
+_OTHER_PROTOCOL: Final = Edit("        protocol_profile: openai_chat", "        protocol_profile: openai_responses")
+_NO_MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
+
+_CAPACITY: Final = Edit("        capacity: 4", "        capacity: 0")
+_MISSPELT: Final = Edit("      concurrency: 8", "      concurency: 8")
+
+_MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
 
 _CAPACITY: Final = "nodes[gpu-a].providers[gpu-a-qwen].capacity"
 _CONCURRENCY: Final = "nodes[gpu-a].runtime.concurrency"
@@ -96,8 +110,7 @@ class _Story:
         edge = await self._processes.start("the Edge", *arguments)
         await edge.said("iop-edge: ready")
         status = await self._in_sync(revision=1)
-        for node in status.nodes:
-            self._show(f"{node.node_id:6} runs revision {node.revision}, generation {node.generation}")
+        self._show_nodes(status)
 
     async def _dry_run_live_change(self) -> None:
         self._step(f"Somebody edits {CONFIG}: more room on gpu-a. What would it cost? Nothing: it is live.")
@@ -109,11 +122,11 @@ class _Story:
         self._step("So it is applied. Only gpu-a gets a push: nothing that the others run has changed.")
         changes = (f"{_CAPACITY}: 4 -> 8", f"{_CONCURRENCY}: 8 -> 12")
         await self._refresh(("--mode", "apply"), ExitCode.FINE, "revision 1 -> 2", *changes, "committed")
-        before = {"gpu-a": 2, "gpu-b": 1, "relay": 1}
         status = await self._in_sync(revision=2)
-        pushes = {str(node.node_id): node.generation for node in status.nodes}
-        if pushes != before:
-            raise DemoError(f"the Nodes took other pushes than expected: {pushes}")
+        self._show_nodes(status)
+        pushed = [node.node_id for node in status.nodes if node.generation > 1]
+        if pushed != ["gpu-a"]:
+            raise DemoError(f"not gpu-a alone got a push, but {pushed}")
         self._expect_capacity(status, 8)
 
     async def _dry_run_restart(self) -> None:
@@ -126,9 +139,9 @@ class _Story:
 
     async def _refuse_candidate(self) -> None:
         self._step("A candidate with two mistakes is rejected, even when asked to apply it, and both are named.")
-        write_config(self._directory, "wrong.yaml", _NO_CAPACITY, _OLD_KEY)
+        write_config(self._directory, "wrong.yaml", _NO_CAPACITY, _MISSPELT)
         arguments = ("wrong.yaml", "--private", PRIVATE, "--mode", "apply")
-        await self._refresh(arguments, ExitCode.REJECTED, "rejected", "2 violations", "[field.legacy]", "[value.gte]")
+        await self._refresh(arguments, ExitCode.REJECTED, "rejected", *_MISTAKES)
         self._expect_capacity(await self._in_sync(revision=2), 8)
 
     async def _show_status(self) -> None:
@@ -176,6 +189,10 @@ class _Story:
             raise DemoError(f"the Edge runs revision {status.revision}, and not {revision}")
         return status
 
+    def _show_nodes(self, status: StatusSnapshot) -> None:
+        for node in status.nodes:
+            self._show(f"{node.node_id:6} runs revision {node.revision}, pushed as generation {node.generation}")
+
     def _expect_capacity(self, status: StatusSnapshot, capacity: int) -> None:
         shown = {str(provider.provider_id): provider.capacity for provider in status.providers}
         if shown.get("gpu-a-qwen") != capacity:
@@ -185,7 +202,7 @@ class _Story:
         self._tell(f"\n{text}")
 
     def _show(self, line: str) -> None:
-        self._tell(f"    {line}".rstrip())
+        self._tell(f"    {line}" if line else "\n")
 
 
 def _is_in_sync(status: StatusSnapshot) -> bool:

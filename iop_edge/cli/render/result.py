@@ -86,7 +86,7 @@ def _body(result: RefreshResult, style: Style) -> Iterator[str]:
     yield from violation_lines(result.violations, {}, style)
     yield from warning_lines(result.warnings, {}, style)
     yield from change_lines(result.changes, style)
-    if result.pending:
+    if result.pending and result.pending != result.changes:
         yield "waiting for a restart:"
         yield from change_lines(result.pending, style)
     if result.reports:
