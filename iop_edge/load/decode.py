@@ -6,7 +6,7 @@ resolved or filled in.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from yaml.error import YAMLError
 from yaml.events import MappingStartEvent, ScalarEvent, StreamEndEvent
@@ -33,7 +33,7 @@ class Decoded:
     """
 
     source: Source
-    tree: Tree | None
+    tree: Tree | None = field(repr=False)
     findings: list[Finding]
     total: int
 

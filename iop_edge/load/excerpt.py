@@ -64,6 +64,7 @@ class _Notes:
                 self.columns.setdefault(span.line - 1, []).append(span.column - 1)
         self.lines = sorted(self.columns)
         self.stretches: dict[int, list[_Stretch]] = {line: [] for line in self.lines}
+        self.noted: set[TextPosition] = set()
         self.vouched: set[TextPosition] = set()
         self.secret: set[TextPosition] = set()
         self.read_to = 0
@@ -78,6 +79,7 @@ class _Notes:
             nearest = bisect_left(columns, start - REACH)
             if nearest < len(columns) and columns[nearest] <= stop + REACH:
                 self.stretches[line].append(stretch)
+                self.noted.add(stretch.start)
 
     def tokens(self, line: int, length: int) -> Iterator[Token]:
         """Yield what was noted on a line."""
@@ -110,7 +112,7 @@ class _Watcher(Decoder):
     def scalar_value(self, event: Event, slot: Slot, trail: Trail, *, plain: bool) -> Any:
         map_key = str(trail[1]) if trail is not None and trail[2] else ""
         if slot.field.masked or is_secret(slot.field, event.value, map_key):
-            self._notes.secret.add(_place(event.start_mark))
+            self._notes.secret.update({_place(event.start_mark)} & self._notes.noted)
         else:
             self._vouch(event)
         return super().scalar_value(event, slot, trail, plain=plain)
@@ -120,8 +122,9 @@ class _Watcher(Decoder):
             self._vouch(key)
 
     def _vouch(self, event: Event) -> None:
-        if event.start_mark.line in self._notes.columns:
-            self._notes.vouched.add(_place(event.start_mark))
+        place = _place(event.start_mark)
+        if place in self._notes.noted:
+            self._notes.vouched.add(place)
 
     def _next(self) -> Event:
         event = self._read()

@@ -23,9 +23,14 @@ def shown_key(name: str) -> str:
 
 
 def key_trail(trail: Trail, name: str) -> Trail:
-    """Return the trail of a key that may be any text."""
+    """Return the trail of a key of a message that may be any text."""
     name = _cut(name)
     return (trail, name, not _LIKE_FIELD.fullmatch(name))
+
+
+def map_key_trail(trail: Trail, name: str) -> Trail:
+    """Return the trail of a key of a map, as it may be shown."""
+    return (trail, _cut(name), True)
 
 
 def hint_for(message: Message, name: str) -> str:

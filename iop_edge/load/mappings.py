@@ -1,13 +1,13 @@
 """Reads the keys of mappings: duplicates, merges, and keys that are none (CFG-01 to CFG-03, CFG-11)."""
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from iop_edge.load.events import ALIASES, BoundAlias, Event, EventReader, Recording
 from iop_edge.load.findings import Findings, Trail
-from iop_edge.load.keys import hint_for, key_trail, shown_key
+from iop_edge.load.keys import hint_for, key_trail, map_key_trail, shown_key
 from iop_edge.load.scalars import is_null
 from iop_edge.schema.table import Message
 
@@ -15,6 +15,17 @@ MERGE_KEY: Final = "<<"
 
 Seen = dict[str, Event]
 """The keys of a mapping so far: the event of each, by the name that makes two keys the same."""
+
+
+class KeyRule(NamedTuple):
+    """What the keys of a mapping are: by which name two are the same, and where one stands."""
+
+    name_of: Callable[[str], str]
+    trail_of: Callable[[Trail, str], Trail]
+
+
+MAP_KEYS: Final = KeyRule(str, map_key_trail)
+CASELESS_KEYS: Final = KeyRule(str.lower, map_key_trail)
 
 Merge = tuple[Event, BoundAlias | Recording]
 """A merge key, and what stands behind it."""
@@ -27,7 +38,7 @@ class MappingReader:
         self.events = events
         self.findings = findings
 
-    def entries(self, trail: Trail, seen: Seen, name_of: Callable[[str], str]) -> Iterator[tuple[Event, Event]]:
+    def entries(self, trail: Trail, seen: Seen, keys: KeyRule) -> Iterator[tuple[Event, Event]]:
         """Yield each key of the mapping that has begun, with the first event of its value, then those that merges add.
 
         Whoever iterates reads each value to its end before the next step.
@@ -35,19 +46,19 @@ class MappingReader:
         Args:
             trail: where the mapping stands.
             seen: keys that are taken already and override these; gains the keys that are yielded.
-            name_of: gives the name by which two keys are the same.
+            keys: what the keys are.
         """
         own: Seen = {}
         merge: Merge | None = None
         while (key := self._next_key(trail)) is not None:
             event = self.events.next()
-            name = name_of(key.value)
+            name = keys.name_of(key.value)
             if key.value == MERGE_KEY and not key.style:
                 merge = self.note_merge(merge, key, event, trail)
             elif is_null(key.value, key.style):
                 self.refuse_null_key(key, event, trail)
             elif name in own:
-                self.refuse_duplicate(own[name], key, event, trail)
+                self.refuse_duplicate(own[name], key, event, keys.trail_of(trail, key.value))
             elif name in seen:
                 self.events.skip(event, trail)
             else:
@@ -56,35 +67,31 @@ class MappingReader:
         seen.update(own)
         self.events.charge(2 * len(own))
         if merge is not None:
-            yield from self.merged(merge, trail, seen, name_of)
+            yield from self.merged(merge, trail, seen, keys)
 
-    def merged(
-        self, merge: Merge, trail: Trail, seen: Seen, name_of: Callable[[str], str]
-    ) -> Iterator[tuple[Event, Event]]:
+    def merged(self, merge: Merge, trail: Trail, seen: Seen, keys: KeyRule) -> Iterator[tuple[Event, Event]]:
         """Yield the keys and values that a merge adds: of each key the first one, and none that is taken."""
         node = merge[1]
         if isinstance(node, BoundAlias):
-            yield from self._merged_mapping(node, trail, seen, name_of)
+            yield from self._merged_mapping(node, trail, seen, keys)
             return
         with self.events.replaying(node) as first:
             if first.__class__ is not SequenceStartEvent:
-                yield from self._merged_mapping(first, trail, seen, name_of)
+                yield from self._merged_mapping(first, trail, seen, keys)
                 return
             while (event := self.events.next()).__class__ is not SequenceEndEvent:
-                yield from self._merged_mapping(event, trail, seen, name_of)
+                yield from self._merged_mapping(event, trail, seen, keys)
 
-    def _merged_mapping(
-        self, event: Event, trail: Trail, seen: Seen, name_of: Callable[[str], str]
-    ) -> Iterator[tuple[Event, Event]]:
+    def _merged_mapping(self, event: Event, trail: Trail, seen: Seen, keys: KeyRule) -> Iterator[tuple[Event, Event]]:
         if event.__class__ in ALIASES:
             with self.events.expanding(event, trail) as first:
                 if first is None:
                     return
                 if first.__class__ is MappingStartEvent and first.tag is None:
-                    yield from self.entries(trail, seen, name_of)
+                    yield from self.entries(trail, seen, keys)
                     return
         elif event.__class__ is MappingStartEvent and event.tag is None:
-            yield from self.entries(trail, seen, name_of)
+            yield from self.entries(trail, seen, keys)
             return
         else:
             self.events.skip(event, trail)
@@ -93,7 +100,7 @@ class MappingReader:
     def note_merge(self, earlier: Merge | None, key: Event, event: Event, trail: Trail) -> Merge:
         """Take in the value of a merge key, to be read when all other keys of its mapping are known."""
         if earlier is not None:
-            self.refuse_duplicate(earlier[0], key, event, trail)
+            self.refuse_duplicate(earlier[0], key, event, key_trail(trail, MERGE_KEY))
             return earlier
         if event.__class__ in ALIASES:
             return key, self.events.bind(event, trail)
@@ -130,15 +137,12 @@ class MappingReader:
     def refuse_duplicate(self, first: Event, key: Event, event: Event, trail: Trail) -> None:
         """Report a key that its mapping has already, and pass over its value (CFG-02)."""
         line = first.start_mark.line + 1
-        if first.value == key.value:
-            rule, message = (
-                "yaml.duplicate_key",
-                f"{shown_key(key.value)} stands in this mapping already, in line {line}",
-            )
+        name = shown_key(key.value)
+        if first.value.lower() == key.value.lower():
+            rule, message = "yaml.duplicate_key", f"{name} stands in this mapping already, in line {line}"
         else:
-            rule = "field.duplicate"
-            message = f"{shown_key(key.value)} is the same as {shown_key(first.value)} in line {line}"
-        self.findings.add(rule, key_trail(trail, key.value), key.start_mark, message)
+            rule, message = "field.duplicate", f"{name} means the same as {shown_key(first.value)} in line {line}"
+        self.findings.add(rule, trail, key.start_mark, message)
         self.events.skip(event, trail)
 
     def refuse_tag(self, event: Event, trail: Trail) -> None:
@@ -163,7 +167,7 @@ class MappingReader:
                 "field.legacy", here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
             )
         elif name in seen:
-            self.refuse_duplicate(seen[name], key, event, trail)
+            self.refuse_duplicate(seen[name], key, event, here)
             return
         elif trail is not None or not _is_ignored(name):
             hint = "" if self.findings.is_full else hint_for(message, name)

@@ -6,7 +6,8 @@ from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, Sequenc
 
 from iop_edge.load.events import Event, EventReader
 from iop_edge.load.findings import Findings, Trail
-from iop_edge.load.mappings import MERGE_KEY, Merge, Seen
+from iop_edge.load.keys import key_trail
+from iop_edge.load.mappings import MAP_KEYS, MERGE_KEY, KeyRule, Merge, Seen
 from iop_edge.load.marks import INVALID
 from iop_edge.load.plans import Plan, Slot, plan_of
 from iop_edge.load.scalars import SUSPECT_STARTS
@@ -64,7 +65,7 @@ class MessageReader(ValueReader):
                 continue
             name = slot.name
             if name in seen:
-                self.refuse_duplicate(seen[name], key, event, trail)
+                self.refuse_duplicate(seen[name], key, event, (trail, name, False))
                 continue
             seen[name] = key
             if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
@@ -86,7 +87,7 @@ class MessageReader(ValueReader):
         self.keys_of(trail, seen)
 
     def _merge_fields(self, merge: Merge, plan: Plan, tree: Tree, seen: Seen, trail: Trail) -> None:
-        for key, event in self.merged(merge, trail, seen, plan.name_of):
+        for key, event in self.merged(merge, trail, seen, KeyRule(plan.name_of, key_trail)):
             slot = plan.slots.get(key.value)
             if slot is None:
                 self.foreign_key(plan.message, key, event, trail, {})
@@ -133,7 +134,7 @@ class MessageReader(ValueReader):
         items: list[Any] = []
         seen: Seen = {}
         plan = self.plan_of(slot.field.type_name)
-        for key, event in self.entries(trail, seen, str):
+        for key, event in self.entries(trail, seen, MAP_KEYS):
             if form.value_field:
                 items.append(self._pair(plan, form, key, event, (trail, len(items), False)))
             else:

@@ -17,6 +17,9 @@ _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 # What a parser quotes here is text of the file, which may be a secret that begins with "!".
 _QUOTING: Final = re.compile(r"(tag handle) .*", re.DOTALL)
 
+# libyaml's own bound, which a file can reach while the parser still looks for the end of a key.
+_TOO_DEEP: Final = "nesting depth"
+
 _HINTS: Final = (
     ("cannot start any token", "indent with spaces; write text that begins with a special character in quotes"),
     ("mapping values are not allowed", "write a value that has a colon and a space in it in quotes"),
@@ -64,7 +67,8 @@ def report_syntax_error(error: YAMLError, source: Source, findings: Findings) ->
     if mark is None:
         findings.add_whole("yaml.syntax", problem)
         return
-    findings.add("yaml.syntax", None, mark, problem, _hint(problem, source, mark.index))
+    rule = "yaml.depth" if _TOO_DEEP in problem else "yaml.syntax"
+    findings.add(rule, None, mark, problem, _hint(problem, source, mark.index))
 
 
 def _message(error: MarkedYAMLError) -> str:

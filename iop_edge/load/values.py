@@ -9,8 +9,8 @@ from yaml.events import MappingStartEvent, ScalarEvent, SequenceEndEvent, Sequen
 from iop_edge.load import scalars
 from iop_edge.load.events import ALIASES, Event, EventReader
 from iop_edge.load.findings import Findings, Trail
-from iop_edge.load.keys import key_trail
-from iop_edge.load.mappings import MappingReader, Seen
+from iop_edge.load.keys import map_key_trail
+from iop_edge.load.mappings import CASELESS_KEYS, MAP_KEYS, MappingReader, Seen
 from iop_edge.load.marks import INVALID, UNSET
 from iop_edge.load.plans import Shape, Slot
 from iop_edge.load.scalars import SUSPECT_STARTS, ScalarError, holds_reference, is_null
@@ -118,7 +118,7 @@ class ValueReader(MappingReader):
         seen: Seen = {}
         item = slot.item
         assert item is not None
-        for key, first in self.entries(trail, seen, str.lower if slot.field.caseless_keys else str):
+        for key, first in self.entries(trail, seen, CASELESS_KEYS if slot.field.caseless_keys else MAP_KEYS):
             here = (trail, key.value, True)
             value = self.value(first, item, here)
             if value is self.null and ":" in key.value:
@@ -130,7 +130,7 @@ class ValueReader(MappingReader):
 
     def _refuse_run_in(self, key: Event, trail: Trail) -> None:
         """Report a key that has run into its value, which may be a secret: nothing of the two is kept."""
-        here = key_trail(trail, key.value)
+        here = map_key_trail(trail, key.value)
         self.findings.add("value.null", here, key.start_mark, "this key has no value", "write a space after the colon")
 
     def wrong_type(self, event: Event, slot: Slot, trail: Trail) -> Any:
