@@ -1,9 +1,10 @@
 """Where a command reads and writes."""
 
+import io
 import os
 import sys
 from collections.abc import Mapping
-from typing import TextIO
+from typing import TextIO, cast
 
 from iop_edge.cli.style import Style
 
@@ -26,12 +27,11 @@ class Console:
 
     @classmethod
     def of_process(cls) -> "Console":
-        """Return the console of this process. Characters that its streams cannot encode are written as escapes."""
-        for stream in (sys.stdout, sys.stderr):
-            reconfigure = getattr(stream, "reconfigure", None)
-            if reconfigure is not None:
-                reconfigure(errors="backslashreplace")
-        return cls(sys.stdin, sys.stdout, sys.stderr, os.environ)
+        """Return the console of this process. What its streams cannot encode or decode passes as escapes."""
+        stdin = _prepared(sys.stdin, "r", "surrogateescape")
+        stdout = _prepared(sys.stdout, "w", "backslashreplace")
+        stderr = _prepared(sys.stderr, "w", "backslashreplace")
+        return cls(stdin, stdout, stderr, os.environ)
 
     def result(self, text: str) -> None:
         """Write a result."""
@@ -42,6 +42,15 @@ class Console:
         _write(self._stderr, text)
 
 
+def _prepared(stream: TextIO | None, mode: str, errors: str) -> TextIO:
+    """Return a stream of the process that takes any text; one that was closed before the start is one to nowhere."""
+    if stream is None:
+        return cast("TextIO", open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123 - open until the end
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors=errors)
+    return stream
+
+
 def _write(stream: TextIO, text: str) -> None:
     if not text:
         return
@@ -50,10 +59,13 @@ def _write(stream: TextIO, text: str) -> None:
         stream.flush()
     except BrokenPipeError:
         _silence(stream)
+    except OSError:
+        _silence(stream)
+        raise
 
 
 def _silence(stream: TextIO) -> None:
-    """Send what follows nowhere: no later write, nor the interpreter's last flush, meets the closed pipe again."""
+    """Send what follows nowhere, so that the interpreter's last flush does not meet the same fault again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

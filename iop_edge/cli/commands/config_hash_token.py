@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         raise UsageError("config hash-token: there is no token on standard input")
     console.result(
         f"- token_ref: {value_text(arguments.token_ref)}\n"
-        f"  token_hash_sha256: {hashlib.sha256(token.encode()).hexdigest()}\n"
+        f"  token_hash_sha256: {hashlib.sha256(token.encode('utf-8', 'surrogateescape')).hexdigest()}\n"
         f"  principal_ref: {value_text(arguments.principal_ref)}"
     )
     return ExitCode.FINE

@@ -45,7 +45,10 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
 
 
 def _tokens(file: Path | None, environ: Mapping[str, str]) -> list[str]:
-    text = file.read_text("utf-8") if file else environ.get(TOKEN_VARIABLE, "")
+    try:
+        text = file.read_text("utf-8") if file else environ.get(TOKEN_VARIABLE, "")
+    except UnicodeDecodeError:
+        raise UsageError(f"node run: {file} is not UTF-8") from None
     tokens = [line.strip() for line in text.splitlines() if line.strip()]
     if not tokens:
         raise UsageError(f"node run: no token in {file or f'${TOKEN_VARIABLE}'}")

@@ -34,19 +34,6 @@ _MISSPELT: Final = Edit("      concurrency: 8", "      concurency: 8")
 _MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
 
 _CAPACITY: Final = "nodes[gpu-a].providers[gpu-a-qwen].capacity"
-_CONCURRENCY: Final = Edit("      concurrency: 8", "      concurrency: 12")
-_LESS_MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
-
-_CAPACITY: Final = Edit("        capacity: 4", "        capacity: 2")
-_OTHER_PROTOCOL: Final = Edit("        protocol_profile: openai_chat", "        protocol_profile: openai_responses")
-_NO_MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
-
-_CAPACITY: Final = Edit("        capacity: 4", "        capacity: 0")
-_MISSPELT: Final = Edit("      concurrency: 8", "      concurency: 8")
-
-_MISTAKES: Final = ("2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
-
-_CAPACITY: Final = "nodes[gpu-a].providers[gpu-a-qwen].capacity"
 _CONCURRENCY: Final = "nodes[gpu-a].runtime.concurrency"
 _PROTOCOL: Final = "nodes[gpu-b].adapters[vllm-0].protocol_profile"
 

@@ -1,3 +1,4 @@
+import hashlib
 import io
 import subprocess
 import sys
@@ -54,3 +55,26 @@ def test_text_that_the_stream_cannot_encode_is_escaped() -> None:
     command = [sys.executable, "-c", script]
     finished = subprocess.run(command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"}, timeout=60)
     assert finished.stdout == b"caf\\xe9 \\udcff\n"
+
+
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_fault(closing: str) -> None:
+    script = (
+        "import sys; from iop_edge.cli.main import run, Console; sys.exit(run(['--version'], Console.of_process()))"
+    )
+    shell = ["/bin/sh", "-c", f'exec "$0" -c "$1" {closing}', sys.executable, script]
+    assert subprocess.run(shell, capture_output=True, check=False, timeout=60).returncode == 0
+
+
+def test_full_disk_is_one_line_and_an_exit_code() -> None:
+    script = "from iop_edge.cli.main import entry; import sys; sys.argv[1:] = ['config', 'schema']; entry()"
+    shell = ["/bin/sh", "-c", 'exec "$0" -c "$1" >/dev/full', sys.executable, script]
+    finished = subprocess.run(shell, capture_output=True, check=False, timeout=60)
+    assert (finished.returncode, finished.stderr) == (4, b"iop-edge: No space left on device\n")
+
+
+def test_input_that_is_not_utf_8_is_taken_byte_for_byte() -> None:
+    script = "from iop_edge.cli.main import entry; import sys; sys.argv[1:] = ['config', 'hash-token']; entry()"
+    command = [sys.executable, "-c", script]
+    finished = subprocess.run(command, input=b"\xff\xfe\n", capture_output=True, check=True, timeout=60)
+    assert hashlib.sha256(b"\xff\xfe").hexdigest().encode() in finished.stdout

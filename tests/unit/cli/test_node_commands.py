@@ -67,6 +67,15 @@ def test_node_without_a_token_in_its_file_does_not_start(tmp_path: Path) -> None
     assert str(tokens) in outcome.err
 
 
+@pytest.mark.contract("CFG-08")
+def test_token_file_that_is_no_text_is_a_usage_error(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_bytes(b"s3cr3t\xff\n")
+    outcome = invoke("node", "run", "--id", "n", "--listen", "127.0.0.1:0", "--token-file", str(tokens))
+    assert outcome.code == 2
+    assert outcome.err == f"iop-edge: node run: {tokens} is not UTF-8\n"
+
+
 def test_missing_token_file_is_a_fault(tmp_path: Path) -> None:
     outcome = invoke("node", "run", "--id", "n", "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "none"))
     assert outcome.code == 4

@@ -1,0 +1,70 @@
+"""What whole commands print for the example configs."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.golden.compare import assert_golden
+from tests.support import EXAMPLES
+from tests.unit.cli.invoke import invoke
+
+EXTENSIONS = {"text": "txt", "json": "json", "yaml": "yaml", "github": "github.txt", "sarif": "sarif.json"}
+
+
+@pytest.fixture(autouse=True)
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the examples, made the working directory, so that reports name files without a directory."""
+    for path in EXAMPLES.glob("*.yaml"):
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.contract("CFG-03", "CFG-04", "CFG-08")
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+def test_check_of_the_rejected_example(form: str) -> None:
+    outcome = invoke("config", "check", "edge.rejected.yaml", "--format", form)
+    assert (outcome.code, outcome.err) == (1, "")
+    assert_golden(f"check-rejected.{EXTENSIONS[form]}", outcome.out)
+
+
+@pytest.mark.contract("NRM-01", "NRM-02", "NRM-05", "NRM-08")
+@pytest.mark.parametrize("form", ["yaml", "json"])
+@pytest.mark.parametrize("name", ["edge", "edge.legacy"])
+def test_show(name: str, form: str) -> None:
+    outcome = invoke("config", "show", f"{name}.yaml", "--offline", "--format", form)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert_golden(f"show-{name}.{EXTENSIONS[form]}", outcome.out)
+
+
+@pytest.mark.contract("REF-01", "REF-06")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_diff(examples: Path, form: str) -> None:
+    text = (examples / "edge.yaml").read_text(encoding="utf-8")
+    for old, new in {
+        "capacity: 4\n": "capacity: 8\n",
+        "X-Tenant: platform": "X-Tenant: research",
+        "Authorization: ${env:IOP_CLOUD_AUTH}": "Authorization: ${env:IOP_OTHER_AUTH}",
+        "display_name: Claude Sonnet": "default_thinking_token_budget: 1024",
+        "[load, unload, pull]": "[pull]",
+    }.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (examples / "new.yaml").write_text(text, encoding="utf-8")
+    outcome = invoke("config", "diff", "edge.yaml", "new.yaml", "--offline", "--format", form)
+    assert (outcome.code, outcome.err) == (3, "")
+    assert_golden(f"diff-examples.{EXTENSIONS[form]}", outcome.out)
+
+
+@pytest.mark.contract("PAY-01", "NRM-03")
+@pytest.mark.parametrize("node", ["gpu-a", "gpu-b", "relay"])
+def test_payload(node: str) -> None:
+    layers = ("edge.yaml", "--private", "edge.private.yaml", "--offline")
+    outcome = invoke("node", "payload", node, *layers, "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert_golden(f"payload-{node}.json", outcome.out)
+
+
+def test_help() -> None:
+    assert_golden("help.txt", invoke("--help").out)
