@@ -15,6 +15,9 @@ _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*(?::[A-Za-z0-9_./@+-]+)*
 _WORDS: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 """Texts that some YAML reader or other takes for something else."""
 
+_LONGEST_KEY: Final = 1000
+"""From 1024 characters on, a key is one only behind a question mark."""
+
 _Reference = Callable[[Sourced], str]
 """How a value that came from a reference is written."""
 
@@ -58,7 +61,7 @@ def _value(value: Any, field: Field, indent: str, reference: _Reference) -> Iter
     elif field.kind is Kind.MAP:
         yield "\n"
         for key, item in value.items():
-            yield f"{inner}{_text(key)}: {_scalar(item, field, reference, key)}\n"
+            yield f"{inner}{_key(key, inner)}: {_scalar(item, field, reference, key)}\n"
     elif field.repeated:
         yield f" [{', '.join(_scalar(item, field, reference) for item in value)}]\n"
     else:
@@ -83,6 +86,11 @@ def _scalar(value: Any, field: Field, reference: _Reference, map_key: str = "") 
         return REDACTED if field.sensitive else repr(value)
     shown = redact_text(field, value, map_key)
     return _quoted(REDACTED) if shown is REDACTED else _text(escape(shown))
+
+
+def _key(key: str, indent: str) -> str:
+    text = _text(key)
+    return text if len(text) <= _LONGEST_KEY else f"? {text}\n{indent}"
 
 
 def _text(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iop_edge.load.layers import Layer, Part, align, children, entries
+from iop_edge.load.marks import UNSET
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.table import Field, Kind, Message
@@ -72,6 +73,9 @@ class Origins:
             if message is not None:
                 here = message.fields[str(step.step)]
                 below = children(parts, here.name)
+                removed = [] if below else _unset(parts, here.name)
+                if removed:
+                    return removed[-1:], depth + 1, True
                 message = here.message() if here.is_message else None
             else:
                 assert here is not None
@@ -101,6 +105,12 @@ class Origins:
         if rows is None:
             rows = self._rows[key] = align(lists, _identity(owner.type_name))
         return rows
+
+
+def _unset(parts: Sequence[Part], name: str) -> list[Part]:
+    """Return where a field is unset."""
+    messages = [part for part in parts if part.value.__class__ is dict]
+    return [Part(p.layer, UNSET, p.path.child(name)) for p in messages if p.value.get(name) is UNSET]
 
 
 def _entry(maps: Sequence[Part], owner: Field, wanted: str) -> Sequence[Part]:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules import adapters
 from iop_edge.load.rules.inventory import InstanceEntry, Inventory, placed, section
@@ -50,7 +51,7 @@ def _check_target(
     served = [
         known(model)
         for _, provider in placed(node.tree, "providers")
-        if provider.get("adapter") == instance.tree["name"]
+        if provider.get("adapter") in (instance.tree["name"], INVALID)
         for model in (provider["models"] if isinstance(provider.get("models"), list) else [None])
     ]
     if target not in served and None not in served:

@@ -1,0 +1,57 @@
+"""What is only worth a look (VAL-11)."""
+
+import pytest
+
+from tests.unit.load.edits import at_root
+from tests.unit.load.loading import BASE, check, load, warned
+
+WARNINGS = [
+    (BASE.replace("models: [m]}", "models: [m], enabled: false}"), [("model.idle", "models[0]")]),
+    (BASE.replace("providers: [p]", "providers: []"), [("model.idle", "models[0]")]),
+    (
+        BASE.replace("    providers:\n", '      - {name: b, type: vllm, base_url: "http://h"}\n    providers:\n', 1),
+        [("adapter.unused", "nodes[0].adapters[1].name")],
+    ),
+    (
+        at_root("openai: {model_routes: [{model: m, adapter: a, target: m}]}"),
+        [("route.shadowed", "openai.model_routes[0].model")],
+    ),
+    (BASE.replace("127.0.0.1:7501", "h.test:7501"), [("node.plain_text", "nodes[0].address")]),
+    (BASE.replace("127.0.0.1:7501", "unix:/run/n"), []),
+    (BASE.replace("127.0.0.1:7501", "[::1]:7501"), []),
+    (BASE.replace("127.0.0.1:7501", "h.test:7501").replace("- id: n\n", "- id: n\n    tls: {server_name: x}\n", 1), []),
+]
+
+
+@pytest.mark.contract("VAL-11")
+@pytest.mark.parametrize(("text", "warnings"), WARNINGS)
+def test_what_is_worth_a_look_is_warned_of(text: str, warnings: list[tuple[str, str]]) -> None:
+    report = check(text)
+    assert report.ok
+    assert warned(report) == warnings
+    assert load(text).warnings == report.warnings
+
+
+@pytest.mark.contract("VAL-11")
+@pytest.mark.parametrize(
+    ("auth", "host", "warns"),
+    [
+        ("enabled: true", "other.test", True),
+        ("enabled: true", "one.test", False),
+        ("enabled: false", "other.test", False),
+        ("enabled: true, providers: [p]", "other.test", False),
+    ],
+)
+def test_token_that_could_reach_two_hosts_is_warned_of(auth: str, host: str, *, warns: bool) -> None:
+    text = f"""\
+    edge: {{id: e}}
+    openai: {{provider_auth: {{{auth}}}}}
+    nodes:
+      - id: n
+        address: "127.0.0.1:1"
+        providers:
+          - {{id: p, type: vllm, category: api, base_url: "http://one.test/v1", models: [m]}}
+          - {{id: q, type: vllm, category: api, base_url: "http://{host}/v1", models: [m]}}
+          - {{id: r, type: vllm, category: local_inference, base_url: "http://third.test/v1", models: [m]}}
+    """
+    assert warned(check(text)) == ([("provider_auth.many_hosts", "openai.provider_auth")] if warns else [])
