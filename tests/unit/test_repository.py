@@ -54,3 +54,9 @@ def test_every_tool_is_pinned_exactly() -> None:
     groups = PROJECT["dependency-groups"].values()
     loose = [tool for group in groups for tool in group if isinstance(tool, str) and "==" not in tool]
     assert loose == []
+
+
+def test_ci_runs_the_test_command_that_the_readme_gives() -> None:
+    commands = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.endswith("/nox")]
+    assert len(commands) == 1
+    assert commands[0] in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
