@@ -5,6 +5,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,10 @@ class Machine:
         self.config = directory / "edge.yaml"
         self.config.write_text(CONFIG, encoding="utf-8")
 
-    def serve(self, *options: str) -> Any:
-        """Start the Edge; used as a context."""
-        return running("serve", "--state-dir", "state", "--admin", self.admin, *options, cwd=self.directory)
+    def serve(self) -> AbstractContextManager[subprocess.Popen[str]]:
+        """Start the Edge, with a variable that the commands do not have."""
+        options = ("--state-dir", "state", "--admin", self.admin)
+        return running("serve", *options, cwd=self.directory, environ={"ONLY_THE_EDGE_HAS": "2000"})
 
     def ask(self, *arguments: str, stdin: str = "") -> tuple[int, Any]:
         """Run a command against the Edge, and return its exit code and what it prints as JSON."""
@@ -75,6 +77,30 @@ def test_candidate_goes_from_dry_run_to_applied_to_history_and_back(machine: Mac
     code, history = machine.ask("config", "history", "--limit", "2")
     assert code == 0
     assert [entry["trigger"] for entry in history["entries"]] == ["rollback", "refresh"]
+
+
+@pytest.mark.contract("CFG-06")
+@pytest.mark.usefixtures("edge")
+def test_references_of_a_candidate_resolve_where_the_config_will_run(machine: Machine) -> None:
+    candidate = CONFIG.replace("1000", "${env:ONLY_THE_EDGE_HAS}")
+    code, result = machine.ask("config", "refresh", "-", stdin=candidate)
+    assert (code, result["status"]) == (0, "applied")
+    assert [change["after"] for change in result["changes"]] == ["${env:ONLY_THE_EDGE_HAS}"]
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.usefixtures("edge")
+def test_secrets_of_an_overlay_come_back_in_no_answer(machine: Machine) -> None:
+    (machine.directory / "private.yaml").write_text(
+        'nodes: [{id: n, address: "127.0.0.1:1", token: s3cr3t}]\nopnai: s3cr3t\n', encoding="utf-8"
+    )
+    environ = {"IOP_EDGE_ADMIN": machine.admin}
+    for form in ("text", "json"):
+        layers = ("edge.yaml", "--private", "private.yaml")
+        asked = command("config", "refresh", *layers, "--format", form, environ=environ, cwd=machine.directory)
+        assert asked.returncode == 1
+        assert b"field.unknown" in asked.stdout
+        assert b"s3cr3t" not in asked.stdout + asked.stderr
 
 
 @pytest.mark.contract("REF-05")

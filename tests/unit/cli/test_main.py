@@ -71,7 +71,6 @@ def test_unknown_command_is_a_usage_error_with_a_hint(argv: tuple[str, ...], exp
         ("config", "check", "--off"),
         ("config", "diff", "only-one.yaml"),
         ("config", "export"),
-        ("config", "refresh", "--mode", "maybe"),
         ("config", "refresh", "--expected-revision", "-1"),
         ("config", "refresh", "--private", "p.yaml"),
         ("config", "rollback"),
@@ -86,6 +85,13 @@ def test_wrong_arguments_are_a_usage_error(argv: tuple[str, ...], capsys: pytest
     assert outcome.code == ExitCode.USAGE
     assert outcome.out == ""
     assert outcome.err or capsys.readouterr().err
+
+
+@pytest.mark.contract("REF-05")
+@pytest.mark.parametrize("command", [("config", "refresh"), ("config", "rollback", "1")])
+def test_mode_that_there_is_not_is_a_usage_error(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(*command, "--mode", "maybe").code == ExitCode.USAGE
+    assert "dry-run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
