@@ -16,7 +16,7 @@ from iop_edge.errors import Excerpt, Span
 from iop_edge.load.decode import Decoder, read_document
 from iop_edge.load.events import STARTS, Event, EventReader
 from iop_edge.load.findings import Findings, Position, Trail
-from iop_edge.load.keys import known_keys
+from iop_edge.load.keys import is_one_word, known_keys
 from iop_edge.load.line import REACH, Token, masked, up_to_colon
 from iop_edge.load.mappings import MERGE_KEY, Seen
 from iop_edge.load.parsers import DEFAULT_PARSER
@@ -118,7 +118,7 @@ class _Watcher(Decoder):
         return super().scalar_value(event, slot, trail, plain=plain)
 
     def _vouch_for_key(self, key: Event) -> None:
-        if ":" not in key.value:  # else it may be a key and its value without a space between them
+        if is_one_word(key.value):
             self._vouch(key)
 
     def _vouch(self, event: Event) -> None:
@@ -130,8 +130,7 @@ class _Watcher(Decoder):
         event = self._read()
         kind = event.__class__
         if kind is ScalarEvent:
-            is_word = event.value == MERGE_KEY or event.value in known_keys() or is_null(event.value, event.style)
-            self._note(event, is_plain_sight=is_word)
+            self._note(event, is_plain_sight=_is_word_of_ours(event))
         elif kind is AliasEvent:
             self._note(event, is_plain_sight=event.anchor in self._anchors)
         elif kind in STARTS and event.anchor is not None:
@@ -145,6 +144,12 @@ class _Watcher(Decoder):
 
 def _place(mark: Position) -> TextPosition:
     return TextPosition(mark.line, mark.column)
+
+
+def _is_word_of_ours(event: Event) -> bool:
+    if event.anchor is not None or event.tag is not None:
+        return False
+    return event.value == MERGE_KEY or event.value in known_keys() or is_null(event.value, event.style)
 
 
 def _excerpt(span: Span, line: str, notes: _Notes) -> Excerpt | None:

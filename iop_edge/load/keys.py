@@ -14,6 +14,7 @@ from iop_edge.schema.table import Kind, Message
 
 _LONGEST_SHOWN: Final = 60
 _MOST_PLACES: Final = 3
+_RUN_IN: Final = re.compile(r"[:\s]")
 _LIKE_FIELD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 
@@ -57,10 +58,15 @@ def known_keys() -> frozenset[str]:
     return frozenset(_places()) | legacy
 
 
+def is_one_word(name: str) -> bool:
+    """Tell whether a key is nothing but a key: else a value may have run into it for want of a colon or a space."""
+    return _RUN_IN.search(name) is None
+
+
 def _cut(name: str) -> str:
-    before, colon, _ = name.partition(":")
-    if colon:  # what follows may be a value that stands without a space behind its key
-        name = before + ":..."
+    run_in = _RUN_IN.search(name)
+    if run_in is not None:
+        name = name[: run_in.start()] + "..."
     return name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "..."
 
 

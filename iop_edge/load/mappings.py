@@ -171,9 +171,17 @@ class MappingReader:
             return
         elif trail is not None or not _is_ignored(name):
             hint = "" if self.findings.is_full else hint_for(message, name)
+            if not hint and _is_nothing(event):
+                self._refuse_bare_key(key, event, trail)
+                return
             self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
         seen[name] = key
         self.events.skip(event, here)
+
+    def _refuse_bare_key(self, key: Event, event: Event, trail: Trail) -> None:
+        """Report a key that is like none and has no value. It may be the value of another key, so it is not shown."""
+        self.findings.add("field.unknown", trail, key.start_mark, "there is no such field here, and it has no value")
+        self.events.skip(event, trail)
 
     def _next_key(self, trail: Trail) -> Event | None:
         while (event := self.events.next()).__class__ is not MappingEndEvent:
@@ -189,3 +197,7 @@ class MappingReader:
 def _is_ignored(name: str) -> bool:
     """Tell whether a top-level key is a home for anchors or a note to editors (CFG-12)."""
     return name == "$schema" or name.startswith("x-")
+
+
+def _is_nothing(event: Event) -> bool:
+    return event.__class__ is ScalarEvent and not event.style and not event.value

@@ -47,7 +47,7 @@ def url_holds_secret(text: str) -> bool:
         parts = urlsplit(text)
     except ValueError:
         return True
-    if "@" in parts.netloc:
+    if "@" in (parts.netloc or text):  # what is meant to be a URL and is none may still carry user information
         return True
     return any(is_key_like(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True))
 
