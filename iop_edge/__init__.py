@@ -1,1 +1,77 @@
-"""The config plane of an LLM-inference Edge."""
+"""The config plane of an LLM-inference Edge: load, check, plan and push configuration, and dispatch by it.
+
+Everything below is loaded when it is first used: a program that only checks a file never loads the generated messages
+or the network code.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from iop_edge.client.admin import AdminClient
+    from iop_edge.client.status import StatusSnapshot
+    from iop_edge.daemon.edge import Edge
+    from iop_edge.errors import ConfigError, EdgeError, Report, Span, Violation
+    from iop_edge.files import check, load
+    from iop_edge.load.snapshot import Snapshot
+    from iop_edge.payload.build import UnknownNodeError, node_payload
+    from iop_edge.refresh.plan import Plan, plan
+    from iop_edge.refresh.result import Change, Mode, NodeReport, RefreshResult, Status
+    from iop_edge.runtime.lease import Lease
+    from iop_edge.runtime.pool import ProviderPool
+    from iop_edge.runtime.refusal import NoProviderError
+
+__all__ = [
+    "AdminClient",
+    "Change",
+    "ConfigError",
+    "Edge",
+    "EdgeError",
+    "Lease",
+    "Mode",
+    "NoProviderError",
+    "NodeReport",
+    "Plan",
+    "ProviderPool",
+    "RefreshResult",
+    "Report",
+    "Snapshot",
+    "Span",
+    "Status",
+    "StatusSnapshot",
+    "UnknownNodeError",
+    "Violation",
+    "check",
+    "load",
+    "node_payload",
+    "plan",
+]
+
+_HOMES: Final = {
+    "iop_edge.client.admin": ("AdminClient",),
+    "iop_edge.client.status": ("StatusSnapshot",),
+    "iop_edge.daemon.edge": ("Edge",),
+    "iop_edge.errors": ("ConfigError", "EdgeError", "Report", "Span", "Violation"),
+    "iop_edge.files": ("check", "load"),
+    "iop_edge.load.snapshot": ("Snapshot",),
+    "iop_edge.payload.build": ("UnknownNodeError", "node_payload"),
+    "iop_edge.refresh.plan": ("Plan", "plan"),
+    "iop_edge.refresh.result": ("Change", "Mode", "NodeReport", "RefreshResult", "Status"),
+    "iop_edge.runtime.lease": ("Lease",),
+    "iop_edge.runtime.pool": ("ProviderPool",),
+    "iop_edge.runtime.refusal": ("NoProviderError",),
+}
+_HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOME_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
