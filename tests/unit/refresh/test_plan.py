@@ -303,6 +303,7 @@ def test_a_change_behind_an_unchanged_reference_is_a_change_shown_by_the_referen
     candidate = edge(node("n", token=Sourced("${file:token}", "s3cr3t-2")))
 
     assert seen(plan_of(running, candidate)) == [("nodes[n].token", "modified", "${file:token}", "${file:token}")]
+    assert Snapshot(running).digest(b"key") != Snapshot(candidate).digest(b"key")
 
 
 @pytest.mark.contract("CFG-08")
