@@ -5,6 +5,7 @@ import re
 import pytest
 
 from iop_edge import files
+from iop_edge.errors import ConfigError
 from tests.support import EXAMPLES
 
 _MARK = re.compile(r"# ! ([a-z0-9_]+\.[a-z0-9_]+)")
@@ -32,7 +33,7 @@ def test_same_input_gives_same_report() -> None:
 
 def test_rejected_file_shows_no_secret() -> None:
     path = EXAMPLES / "edge.rejected.yaml"
-    with pytest.raises(files.ConfigError) as failure:
+    with pytest.raises(ConfigError) as failure:
         files.load(path, env={})
     text = f"{failure.value} {failure.value!r}"
     assert "raw-token" not in text
