@@ -105,9 +105,9 @@ class _Watcher(Decoder):
         for key in seen.values():
             self._vouch_for_key(key)
 
-    def refuse_duplicate(self, first: Event, key: Event, event: Event, trail: Trail) -> None:
+    def refuse_duplicate(self, first: Event, key: Event, trail: Trail) -> None:
         self._vouch_for_key(key)
-        super().refuse_duplicate(first, key, event, trail)
+        super().refuse_duplicate(first, key, trail)
 
     def scalar_value(self, event: Event, slot: Slot, trail: Trail, *, plain: bool) -> Any:
         map_key = str(trail[1]) if trail is not None and trail[2] else ""

@@ -58,7 +58,8 @@ class MappingReader:
             elif is_null(key.value, key.style):
                 self.refuse_null_key(key, event, trail)
             elif name in own:
-                self.refuse_duplicate(own[name], key, event, keys.trail_of(trail, key.value))
+                self.refuse_duplicate(own[name], key, keys.trail_of(trail, key.value))
+                self.events.skip(event, trail)
             elif name in seen:
                 self.events.skip(event, trail)
             else:
@@ -100,7 +101,8 @@ class MappingReader:
     def note_merge(self, earlier: Merge | None, key: Event, event: Event, trail: Trail) -> Merge:
         """Take in the value of a merge key, to be read when all other keys of its mapping are known."""
         if earlier is not None:
-            self.refuse_duplicate(earlier[0], key, event, key_trail(trail, MERGE_KEY))
+            self.refuse_duplicate(earlier[0], key, key_trail(trail, MERGE_KEY))
+            self.events.skip(event, trail)
             return earlier
         if event.__class__ in ALIASES:
             return key, self.events.bind(event, trail)
@@ -134,8 +136,8 @@ class MappingReader:
         )
         self.events.skip(event, trail)
 
-    def refuse_duplicate(self, first: Event, key: Event, event: Event, trail: Trail) -> None:
-        """Report a key that its mapping has already, and pass over its value (CFG-02)."""
+    def refuse_duplicate(self, first: Event, key: Event, trail: Trail) -> None:
+        """Report a key that its mapping has already (CFG-02)."""
         line = first.start_mark.line + 1
         name = shown_key(key.value)
         if first.value.lower() == key.value.lower():
@@ -143,7 +145,6 @@ class MappingReader:
         else:
             rule, message = "field.duplicate", f"{name} means the same as {shown_key(first.value)} in line {line}"
         self.findings.add(rule, trail, key.start_mark, message)
-        self.events.skip(event, trail)
 
     def refuse_tag(self, event: Event, trail: Trail) -> None:
         """Report a tag. Its text is not shown, since a secret that begins with `!` is read as one."""
@@ -167,15 +168,14 @@ class MappingReader:
                 "field.legacy", here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
             )
         elif name in seen:
-            self.refuse_duplicate(seen[name], key, event, here)
-            return
+            self.refuse_duplicate(seen[name], key, here)
         elif trail is not None or not _is_ignored(name):
             hint = "" if self.findings.is_full else hint_for(message, name)
             if not hint and _is_nothing(event):
                 self._refuse_bare_key(key, event, trail)
                 return
             self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
-        seen[name] = key
+        seen.setdefault(name, key)
         self.events.skip(event, here)
 
     def _refuse_bare_key(self, key: Event, event: Event, trail: Trail) -> None:

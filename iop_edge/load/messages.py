@@ -65,7 +65,8 @@ class MessageReader(ValueReader):
                 continue
             name = slot.name
             if name in seen:
-                self.refuse_duplicate(seen[name], key, event, (trail, name, False))
+                self.refuse_duplicate(seen[name], key, (trail, name, False))
+                self.value(event, slot, (trail, name, False))
                 continue
             seen[name] = key
             if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:

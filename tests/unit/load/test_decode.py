@@ -320,6 +320,14 @@ def test_legacy_key_is_reported_beside_other_faults() -> None:
     ]
 
 
+@pytest.mark.contract("CFG-03", "CFG-04")
+def test_faults_in_a_repeated_section_are_reported_too() -> None:
+    text = "nodes: [{id: n}]\nnodes: [{command: x, id: 1.10}]\n"
+    assert [rule for rule, *_ in found(text)] == ["yaml.duplicate_key", "field.legacy", "field.type"]
+    outcome = decoded(text)
+    assert outcome.tree == {"nodes": [{"id": "n"}]}
+
+
 @pytest.mark.contract("CFG-03")
 def test_words_of_legacy_keys_are_fine_elsewhere() -> None:
     text = "models: [{usage_attribution: {command: x, env: y}}]\nnodes: [{providers: [{health: {mode: none}}]}]"
