@@ -64,9 +64,10 @@ def fault_of(error: Exception, token: str) -> SessionError:
 
 
 def _broken_tls(error: ssl.SSLError) -> str:
+    # Errors that the ssl module raises itself lack what those of OpenSSL carry.
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the Node's certificate does not verify: {error.verify_message}"
-    return f"TLS fails: {error.reason or 'broken'}"
+        return f"the Node's certificate does not verify: {getattr(error, 'verify_message', 'invalid')}"
+    return f"TLS fails: {getattr(error, 'reason', None) or 'broken'}"
 
 
 def _broken_connection(error: Exception) -> str:

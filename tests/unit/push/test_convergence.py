@@ -1,0 +1,297 @@
+"""Each Node on its own: dialled, pushed to, dialled again, and never pushed to without need."""
+
+import asyncio
+
+import pytest
+
+from iop_edge.ids import NodeId
+from iop_edge.push.model import Connection, HealthState
+from iop_pb.iop.runtime.v1 import NodeConfigRefreshRequest, NodeConfigRefreshResponse, ResourceHealthState
+from tests.support import run
+from tests.unit.push.world import (
+    Scripted,
+    Sleeper,
+    Station,
+    all_desired,
+    desired,
+    fleet,
+    patient,
+    station,
+)
+
+pytestmark = pytest.mark.contract("PSH-01")
+
+A = NodeId("a")
+
+
+def test_node_is_pushed_to_when_it_is_connected() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted={A: desired("a", 3, revision=8)}) as (edge, watcher):
+            await watcher.in_sync(8, "a")
+            state = edge.states()[A]
+            assert (state.connection, state.generation, state.last_error) == (Connection.CONNECTED, 1, "")
+            (push,) = a.node.pushes
+            assert push.edge_id == "edge-1"
+            assert push.payload_hash == desired("a", 3).encoded.tag
+
+    run(scenario())
+
+
+def test_settled_waits_for_the_first_try_of_each() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, station("b") as b:
+            await b.stop()
+            wanted = all_desired(1, "a", "b")
+            sleeper = Sleeper()
+            async with fleet(a.target(), b.target(), wanted=wanted, settings=patient(sleeper)) as (edge, _):
+                await edge.settled()
+                states = edge.states()
+                assert list(states) == ["a", "b"]
+                assert states[A].in_sync
+                assert states[NodeId("b")].connection is Connection.UNREACHABLE
+
+    run(scenario())
+
+
+def test_node_that_comes_back_empty_is_pushed_to_again() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
+            await watcher.in_sync(1, "a")
+            await a.stop()
+            await watcher.until(lambda: not watcher.states["a"].in_sync)
+            node = await a.start()
+            await watcher.in_sync(1, "a")
+            assert node.commits == [1]
+
+    run(scenario())
+
+
+def test_node_that_still_runs_its_payload_is_not_pushed_to_on_reconnect() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
+            await watcher.in_sync(1, "a")
+            a.cut()
+            await watcher.until(lambda: not watcher.states["a"].in_sync)
+            await watcher.in_sync(1, "a")
+            assert a.node.handshakes == 2
+            assert a.node.commits == [1]
+
+    run(scenario())
+
+
+def test_node_that_stops_in_good_form_is_dialled_anew() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
+            await watcher.in_sync(1, "a")
+            kept = a.node
+            await a._server.drain(0)  # type: ignore[union-attr]
+            await watcher.until(lambda: not watcher.states["a"].in_sync)
+            await a.start(kept)
+            await watcher.in_sync(1, "a")
+            assert kept.commits == [1]
+
+    run(scenario())
+
+
+def test_new_revision_of_equal_content_counts_without_a_push() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted={A: desired("a", 1, revision=1)}) as (edge, watcher):
+            await watcher.in_sync(1, "a")
+            edge.set_desired({A: desired("a", 1, revision=2)})
+            await watcher.in_sync(2, "a")
+            assert len(a.node.pushes) == 1
+
+    run(scenario())
+
+
+def test_new_content_is_pushed_in_the_background() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
+            await watcher.in_sync(1, "a")
+            edge.set_desired(all_desired(2, "a"))
+            await watcher.in_sync(2, "a")
+            assert a.node.commits == [1, 2]
+            assert len({push.generation for push in a.node.pushes}) == 2
+
+    run(scenario())
+
+
+def test_latest_content_wins_and_what_is_between_is_never_sent() -> None:
+    async def scenario() -> None:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+        async with station("a") as a, fleet(a.target()) as (edge, watcher):
+            take = a.node.refresh
+
+            async def slowly(push: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:
+                begun.set()
+                await go_on.wait()
+                return await take(push)
+
+            a.node.refresh = slowly
+            await edge.settled()
+            edge.set_desired(all_desired(1, "a"))
+            await begun.wait()
+            edge.set_desired(all_desired(2, "a"))
+            edge.set_desired(all_desired(3, "a"))
+            go_on.set()
+            await watcher.in_sync(3, "a")
+            assert a.node.commits == [1, 3]
+
+    run(scenario())
+
+
+def test_nothing_desired_is_nothing_pushed() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target()) as (edge, _):
+            await edge.settled()
+            assert edge.states()[A].connection is Connection.CONNECTED
+            assert not a.node.pushes
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-02")
+def test_new_session_continues_above_the_generation_of_the_node() -> None:
+    async def scenario() -> None:
+        async with station("a") as a:
+            async with fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
+                for concurrency in range(2, 6):
+                    edge.set_desired(all_desired(concurrency, "a"))
+                    await watcher.in_sync(concurrency, "a")
+                last = edge.states()[A].generation
+            async with fleet(a.target(), wanted=all_desired(9, "a"), instance="instance-2") as (edge, watcher):
+                await watcher.in_sync(9, "a")
+                assert edge.states()[A].generation == last + 1
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
+def test_pauses_grow_to_their_cap_and_end_with_success() -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        a = Station("a")
+        await a.start()
+        await a.stop()
+        settings = patient(sleeper, backoff_base=1.0, backoff_cap=10.0)
+        async with fleet(a.target(), wanted=all_desired(1, "a"), settings=settings) as (_, watcher):
+            for _attempt in range(6):
+                await sleeper.wake()
+            node = await a.start()
+            await sleeper.wake()
+            await watcher.in_sync(1, "a")
+            assert sleeper.delays == [2.0, 4.0, 8.0, 10.0, 10.0, 10.0, 10.0]
+            assert node.commits == [1]
+            a.cut()
+            await sleeper.wake()
+            await watcher.in_sync(1, "a")
+            assert sleeper.delays[-1] == 2.0
+        await a.stop()
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-04")
+@pytest.mark.case("A14")
+def test_node_that_hangs_does_not_delay_the_others() -> None:
+    async def scenario() -> None:
+        never = asyncio.Event()
+        async with station("a") as a, station("b") as b:
+
+            async def hang(_: object) -> None:
+                await never.wait()
+
+            b.node.shake = hang  # type: ignore[assignment]
+            async with fleet(a.target(), b.target(), wanted=all_desired(1, "a", "b")) as (edge, watcher):
+                await watcher.in_sync(1, "a")
+                reports = await edge.commit(all_desired(2, "a"))
+                assert reports[A].outcome == "committed"
+                assert edge.states()[NodeId("b")].connection is Connection.CONNECTING
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-04")
+def test_node_that_does_not_read_keeps_no_place_of_the_senders() -> None:
+    async def scenario() -> None:
+        wanted = {NodeId(name): desired(name, 1, padding=1 << 20) for name in ("a", "b")}
+        async with station("a") as a, station("b", max_request_bytes=4 << 20) as b:
+            _stop_reading(b)
+            settings = patient(Sleeper(), sends_at_once=1, send_hold=0.01)
+            async with fleet(b.target(), a.target(), wanted=wanted, settings=settings) as (_, watcher):
+                await watcher.in_sync(1, "a")
+                assert not watcher.states["b"].in_sync
+                assert not b.node.pushes
+
+    run(scenario())
+
+
+def _stop_reading(machine: Station) -> None:
+    """Have a machine stop taking data from a connection once hands are shaken."""
+    take = machine.node.shake
+
+    async def shake_and_stop(message: object) -> object:
+        answer = await take(message)  # type: ignore[arg-type]
+        assert machine._server is not None
+        for protocol in machine._server._server.connections():
+            asyncio.get_running_loop().call_later(0, protocol.transport.pause_reading)
+        return answer
+
+    machine.node.shake = shake_and_stop  # type: ignore[assignment]
+
+
+@pytest.mark.contract("PSH-05")
+def test_health_is_handed_on() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
+            await watcher.until(lambda: watcher.health.get("a-p") is HealthState.HEALTHY)
+            for said, heard in (
+                (ResourceHealthState.UNHEALTHY, HealthState.UNHEALTHY),
+                (ResourceHealthState(99), HealthState.UNKNOWN),
+            ):
+                a.node.health.report(next(iter(a.node.running_set.resources)), said)
+                await watcher.until(lambda heard=heard: watcher.health["a-p"] is heard)  # type: ignore[misc]
+
+    run(scenario())
+
+
+def test_fault_of_a_listener_ends_no_session(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
+            await watcher.in_sync(1, "a")
+
+            def fail(*_: object) -> None:
+                raise ValueError("a listener's own fault")
+
+            edge._on_state_change = edge._on_health = fail
+            reports = await edge.commit(all_desired(2, "a"))
+            assert reports[A].outcome == "committed"
+            assert edge.states()[A].in_sync
+
+    run(scenario())
+    assert "a listener failed" in caplog.text
+
+
+def test_closed_fleet_leaves_no_task_and_no_connection() -> None:
+    async def scenario() -> None:
+        hung: Scripted
+        async with station("a") as a, station("b") as b, station("c") as c:
+            await c.stop()
+            hung = b.node
+
+            async def hang(_: object) -> None:
+                await asyncio.Event().wait()
+
+            hung.shake = hang  # type: ignore[assignment]
+            before = asyncio.all_tasks()
+            wanted = all_desired(1, "a", "b", "c")
+            settings = patient(Sleeper())
+            async with fleet(a.target(), b.target(), c.target(), wanted=wanted, settings=settings) as (_, watcher):
+                await watcher.in_sync(1, "a")
+            own = {task for task in asyncio.all_tasks() - before if "request_handler" not in str(task.get_coro())}
+            assert not own
+            assert a._server is not None
+            while a._server._server.connections():  # noqa: ASYNC110
+                await asyncio.sleep(0)
+
+    run(scenario())
