@@ -15,6 +15,29 @@ GO_PARTS = ("go/iop",)
 
 _CONFIG_PACKAGES = "iop."
 
+_MESSAGE_POOL = '''\
+# Generated. DO NOT EDIT!
+"""The registry of the generated messages. A message of ours is made safe to print as it registers (CFG-08)."""
+
+import betterproto2
+
+from iop_edge.schema.printing import printer
+from iop_pb import field_table
+
+
+class MessagePool(betterproto2.MessagePool):
+    """The registry."""
+
+    def register_message(self, package_name: str, message_name: str, message_type: type[betterproto2.Message]) -> None:
+        """Register a message."""
+        super().register_message(package_name, message_name, message_type)
+        if field_table.MESSAGES.get(message_name, {}).get("full_name") == f"{package_name}.{message_name}":
+            message_type.__repr__ = printer(message_name)  # type: ignore[method-assign]
+
+
+default_message_pool = MessagePool()
+'''
+
 
 def write_python(root: Path, work: Path) -> None:
     """Generate the Python package, the field table, and what is rendered from it.
@@ -33,6 +56,8 @@ def write_python(root: Path, work: Path) -> None:
     importlib.invalidate_caches()
     (package / "iop_pb" / "py.typed").touch()
     (package / "iop_pb" / "field_table.py").write_text(_field_table(root, work), encoding="utf-8")
+    # Only now: the options are read with generated messages too, before there is a table to print them by.
+    (package / "iop_pb" / "message_pool.py").write_text(_MESSAGE_POOL, encoding="utf-8")
     _write_renderings(work / "gen")
 
 

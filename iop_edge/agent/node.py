@@ -9,7 +9,6 @@ from importlib.metadata import version
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-import iop_edge.schema.messages  # noqa: F401  (makes the generated messages safe to print)
 from iop_edge.agent.adapters import AdapterSet, Builder, BuildError, Connector, build
 from iop_edge.agent.health import HealthBook
 from iop_edge.agent.inspect import inspect

@@ -7,6 +7,7 @@ sorted by it. Secrets enter the form through an HMAC, so that whoever sees hashe
 import hashlib
 import hmac
 import json
+from functools import cache
 from typing import Any
 
 from iop_edge.schema.redact import is_secret
@@ -20,27 +21,50 @@ def digest(tree: ReadTree, message: Message, key: bytes) -> str:
     return hashlib.sha256(form.encode()).hexdigest()
 
 
+@cache
+def _careful(message: Message) -> tuple[tuple[str, Field], ...]:
+    """The fields whose values do not stand in the form as they are."""
+    return tuple(
+        (name, field) for name, field in message.fields.items() if not field.is_scalar or _may_be_secret(field)
+    )
+
+
+def _may_be_secret(field: Field) -> bool:
+    return field.sensitive or field.format == "http_url"
+
+
 def _canonical(tree: ReadTree, message: Message, key: bytes) -> dict[str, Any]:
-    fields = message.fields
-    return {name: _value(value, fields[name], key) for name, value in tree.items()}
+    form = dict(tree)
+    for name, field in _careful(message):
+        if name in form:
+            form[name] = _value(form[name], field, key)
+    if Sourced in set(map(type, form.values())):
+        for name, value in form.items():
+            if value.__class__ is Sourced:
+                form[name] = _scalar(value, message.fields[name], key)
+    return form
 
 
 def _value(value: Any, field: Field, key: bytes) -> Any:
+    if field.is_message_list:
+        return _items(value, field.message(), key)
     if field.kind is Kind.MESSAGE:
-        message = field.message()
-        if not field.repeated:
-            return _canonical(value, message, key)
-        items = value
-        if message.identity is not None:
-            name = message.identity.name
-            items = sorted(value, key=lambda item: str(item[name]))
-        return [_canonical(item, message, key) for item in items]
+        return _canonical(value, field.message(), key)
     if field.kind is Kind.MAP:
         fold = str.lower if field.caseless_keys else str
         return {fold(map_key): _scalar(item, field, key, map_key) for map_key, item in value.items()}
-    if field.repeated:
+    if not field.repeated:
+        return _scalar(value, field, key)
+    if _may_be_secret(field) or Sourced in set(map(type, value)):
         return [_scalar(item, field, key) for item in value]
-    return _scalar(value, field, key)
+    return value
+
+
+def _items(items: list[ReadTree], message: Message, key: bytes) -> list[dict[str, Any]]:
+    if message.identity is not None:
+        name = message.identity.name
+        items = sorted(items, key=lambda item: str(item[name]))
+    return [_canonical(item, message, key) for item in items]
 
 
 def _scalar(value: Any, field: Field, key: bytes, map_key: str = "") -> Any:
@@ -49,6 +73,6 @@ def _scalar(value: Any, field: Field, key: bytes, map_key: str = "") -> Any:
         if value.value is UNRESOLVED:
             return {"reference": value.reference}
         value = value.value
-    if (field.sensitive or field.format) and is_secret(field, str(value), map_key):
+    if _may_be_secret(field) and is_secret(field, str(value), map_key):
         return {"hmac": hmac.digest(key, str(value).encode(), "sha256").hex()}
     return value

@@ -57,7 +57,9 @@ class Sourced:
         return hash(self._comparable())
 
     def __repr__(self) -> str:
-        return f"Sourced({self.reference!r})"
+        # Text around a reference, and the default in one, may be the secret itself.
+        is_bare = self.reference.startswith("${") and self.reference.find("}") == len(self.reference) - 1
+        return f"Sourced({self.reference if is_bare and ':-' not in self.reference else '...'})"
 
 
 def plain(value: object) -> Any:

@@ -5,7 +5,6 @@ from typing import Any
 import betterproto2
 from google.protobuf.descriptor import Descriptor
 
-import iop_edge.schema.messages  # noqa: F401 - finishes the generated classes
 import iop_pb.iop.options.v1  # noqa: F401 - registers its messages
 from iop_pb.message_pool import default_message_pool
 from tests.interop import official
