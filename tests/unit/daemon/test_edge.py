@@ -184,6 +184,30 @@ def test_what_came_from_elsewhere_is_drift_until_the_own_files_agree(house: Hous
     run(scenario())
 
 
+@pytest.mark.contract("REF-08")
+def test_a_status_is_of_one_moment_though_the_config_is_replaced_while_files_are_read(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with started(house) as edge:
+            loop, load = asyncio.get_running_loop(), edge._files.load  # type: ignore[union-attr]
+            other = candidate(house, "a", capacity=7)
+            house.write("a")
+
+            def load_and_replace() -> Snapshot:
+                if edge.revision == 1:
+                    asyncio.run_coroutine_threadsafe(edge.refresh(other), loop).result()
+                return load()
+
+            monkeypatch.setattr(edge._files, "load", load_and_replace)
+            status = await edge.status()
+            assert (status.revision, status.drift, status.providers[0].capacity) == (2, True, 7)
+
+    run(scenario())
+
+
 @pytest.mark.contract("REF-10")
 def test_own_files_in_another_order_are_no_drift(house: House) -> None:
     house.write("a", "b")

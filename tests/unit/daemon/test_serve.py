@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import pytest
 
 from iop_edge.client.admin import AdminClient
+from iop_edge.daemon.health import HealthCheckRequest, HealthCheckResponse, ServingStatus
 from iop_edge.daemon.serve import ServeOptions, serve
 from iop_edge.errors import ConfigError, EdgeError
+from iop_edge.net import parse_address
 from iop_edge.refresh.attempt import Trigger
 from iop_edge.refresh.result import Mode
+from iop_edge.transport.channel import ClientChannel
 from tests.support import run
 from tests.unit.daemon.house import TOKEN, House
 
@@ -88,6 +91,24 @@ def test_it_says_that_it_is_ready_serves_and_stops_clean(house: House, number: s
 
     run(scenario())
     assert not house.admin_socket.exists()
+
+
+def test_its_health_service_tells_readiness_and_that_it_stops(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with serving(house) as edge:
+            await edge.says("ready")
+            channel, told = ClientChannel(parse_address(house.admin)), []
+            watch = channel.server_stream("/grpc.health.v1.Health/Watch", HealthCheckRequest(), HealthCheckResponse)
+            async for answer in watch:
+                told.append(answer.status)
+                edge.process.send_signal(signal.SIGTERM)
+            assert told == [ServingStatus.SERVING, ServingStatus.NOT_SERVING]
+            assert await edge.ended() == 0
+            await channel.finish()
+
+    run(scenario())
 
 
 def test_sighup_makes_it_read_its_files_again_and_a_bad_file_keeps_the_last_good_one(house: House) -> None:
