@@ -118,9 +118,9 @@ class AdminClient:
         except WireError as error:
             raise EdgeError(f"the Edge at {self._address} answered with a broken message: {error}") from None
         except TimeoutError:
-            raise EdgeError(f"the Edge at {self._address} did not answer within {seconds:g} s") from None
+            raise EdgeError(f"the Edge at {self._address} did not answer in time") from None
         except ssl.SSLError as error:
-            raise EdgeError(f"the Edge at {self._address} cannot be trusted: {error.reason}") from None
+            raise EdgeError(f"the Edge at {self._address} cannot be trusted: {error.reason or 'TLS fault'}") from None
         except OSError as error:
             raise EdgeError(f"cannot reach the Edge at {self._address}: {_reason(error)}") from None
         except (ProtocolError, StreamTerminatedError):
@@ -128,7 +128,8 @@ class AdminClient:
 
 
 def _reason(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno else str(error)
+    # The numbers of name resolution are negative, and the system has no words for them.
+    return os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
 
 
 def _given(message: _Response | None) -> _Response:

@@ -252,12 +252,20 @@ def test_a_fault_of_the_edge_itself_is_told_without_its_words(house: House, monk
     run(scenario())
 
 
-@pytest.mark.parametrize("address", ["unix:{root}/nobody.sock", "127.0.0.1:1"])
-def test_an_edge_that_is_not_there_is_a_clear_error(house: House, address: str) -> None:
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("unix:{root}/nobody.sock", "No such file or directory"),
+        ("127.0.0.1:1", "Connection refused"),
+        ("nobody.invalid:7400", "."),
+    ],
+)
+def test_an_edge_that_is_not_there_is_a_clear_error(house: House, address: str, reason: str) -> None:
     async def scenario() -> None:
         async with AdminClient(address.format(root=house.root)) as client:
-            with pytest.raises(EdgeError, match="cannot reach the Edge"):
+            with pytest.raises(EdgeError, match=f"cannot reach the Edge at .*: {reason}") as caught:
                 await client.status()
+        assert "Unknown error" not in str(caught.value)
 
     run(scenario())
 
