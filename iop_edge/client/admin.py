@@ -129,7 +129,8 @@ class AdminClient:
 
 def _reason(error: OSError) -> str:
     # The numbers of name resolution are negative, and the system has no words for them.
-    return os.strerror(error.errno) if (error.errno or 0) > 0 else error.strerror or str(error)
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 def _given(message: _Response | None) -> _Response:

@@ -63,7 +63,8 @@ def propose(running: Running, candidate: Snapshot, mode: Mode, options: Options,
     if planned.status is Status.APPLIED:
         if not planned.changes:
             return Proposal(result)
-        return _with_next(result, running, candidate, planned.changed_nodes, key)
+        following = Running(candidate, Revision(running.revision + 1), candidate_hash, running.payloads)
+        return _with_next(result, following, planned.changed_nodes, key)
     if not options.live_only:
         return Proposal(replace(result, pending=planned.changes))
     return _live_only(result, running, candidate, key)
@@ -130,18 +131,15 @@ def _live_only(result: RefreshResult, running: Running, candidate: Snapshot, key
     rest: tuple[Change, ...] = plan(mix, candidate).changes
     result = replace(result, pending=rest)
     live = plan(running.snapshot, mix)
-    return _with_next(result, running, mix, live.changed_nodes, key) if live.changes else Proposal(result)
+    if not live.changes:
+        return Proposal(result)
+    following = Running(mix, Revision(running.revision + 1), mix.digest(key), running.payloads)
+    return _with_next(result, following, live.changed_nodes, key)
 
 
-def _with_next(
-    result: RefreshResult, running: Running, target: Snapshot, changed_nodes: Iterable[str], key: bytes
-) -> Proposal:
-    encoded = encode_payloads(target, key, frozenset(changed_nodes))
-    differing = {node: new for node, new in encoded.items() if running.payloads[node].tag != new.tag}
-    following = Running(
-        snapshot=target,
-        revision=Revision(running.revision + 1),
-        config_hash=target.digest(key),
-        payloads={**running.payloads, **differing},
-    )
+def _with_next(result: RefreshResult, following: Running, changed_nodes: Iterable[str], key: bytes) -> Proposal:
+    """Propose what would run, which still has the payloads of what runs: only those that differ are new."""
+    encoded = encode_payloads(following.snapshot, key, frozenset(changed_nodes))
+    differing = {node: new for node, new in encoded.items() if following.payloads[node].tag != new.tag}
+    following = replace(following, payloads={**following.payloads, **differing})
     return Proposal(result, following, frozenset(differing))
