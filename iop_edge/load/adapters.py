@@ -27,15 +27,10 @@ def normalize_node(node: Tree, path: Path, fill_adapter: FillAdapter, problems: 
     if INVALID in (node.get("adapters"), node.get("providers")):
         return {}
     providers = [(place, item) for place, item in enumerate(node.get("providers", ())) if item is not INVALID]
-    moves: dict[int, int] = {}
-    for place, provider in providers:
-        if not _SHORTHANDS.isdisjoint(provider):
-            _Shorthand(node, path, provider, place, problems).move(fill_adapter, moves)
+    moves = _move_shorthands(node, path, providers, fill_adapter, problems)
     instances = [item for item in node.get("adapters", ()) if item is not INVALID]
-    names = _by_name(instances)
-    for _, provider in providers:
-        if provider.get("adapter") not in names:
-            name_instance(provider, instances)
+    names = {instance.get("name") for instance in instances}
+    name_instances([item for _, item in providers if item.get("adapter") not in names], instances)
     _label(node, path, problems)
     for instance in instances:
         _make_canonical(instance)
@@ -45,75 +40,75 @@ def normalize_node(node: Tree, path: Path, fill_adapter: FillAdapter, problems: 
     return moves
 
 
-class _Shorthand:
-    """A provider that describes its backend itself, to become an adapter instance of its Node (NRM-02)."""
+def _move_shorthands(
+    node: Tree, path: Path, providers: list[tuple[int, Tree]], fill_adapter: FillAdapter, problems: Problems
+) -> dict[int, int]:
+    own = [(place, item) for place, item in providers if not _SHORTHANDS.isdisjoint(item)]
+    moves: dict[int, int] = {}
+    if own:
+        mover = _Shorthands(node, path, problems)
+        for place, provider in own:
+            mover.move(provider, place, fill_adapter, moves)
+    return moves
 
-    def __init__(self, node: Tree, path: Path, provider: Tree, place: int, problems: Problems) -> None:
+
+class _Shorthands:
+    """Makes adapter instances of the providers of a Node that describe their backend themselves (NRM-02)."""
+
+    def __init__(self, node: Tree, path: Path, problems: Problems) -> None:
         self._node = node
         self._path = path
-        self._provider = provider
-        self._place = place
         self._problems = problems
+        self._taken: dict[Any, int] = {}
+        for place, instance in enumerate(node.get("adapters", ())):
+            if instance is not INVALID:
+                self._taken.setdefault(instance.get("name"), place)
 
-    def move(self, fill_adapter: FillAdapter, moves: dict[int, int]) -> None:
+    def move(self, provider: Tree, place: int, fill_adapter: FillAdapter, moves: dict[int, int]) -> None:
         """Move the fields to a new instance; where that cannot be, they stay, and so do their positions."""
-        written = [name for name in self._provider if name in _SHORTHANDS]
-        if "adapter" in self._provider:
-            fields = ", ".join(f'"{name}"' for name in written)
-            self._fail(
-                "provider.shorthand",
-                written[0],
-                f'{fields} beside "adapter"',
-                'set this on the adapter instance, or leave "adapter" out',
-            )
+        path = self._path.child("providers").index(place)
+        written = [name for name in provider if name in _SHORTHANDS]
+        if "adapter" in provider:
+            message = f'{", ".join(map(told, written))} beside "adapter"'
+            hint = 'set this on the adapter instance, or leave "adapter" out'
+            self._problems.add(Problem("provider.shorthand", path.child(written[0]), message, hint))
             return
-        identity = self._provider.get("id")
-        if identity.__class__ is not str or self._is_taken(identity):
+        identity = provider.get("id")
+        if identity.__class__ is not str or self._is_taken(identity, path):
             # The reason is reported; that the provider has no adapter now is not another one.
-            self._provider["adapter"] = INVALID
+            provider["adapter"] = INVALID
             return
-        moved = {name: self._provider.pop(name) for name in written}
-        instance = fill_adapter({"name": identity, "type": self._provider.get("type", INVALID), **moved})
-        self._provider["adapter"] = identity
+        moved = {name: provider.pop(name) for name in written}
+        provider["adapter"] = identity
         instances = self._node.setdefault("adapters", [])
-        moves[len(instances)] = self._place
-        instances.append(instance)
+        self._taken[identity] = len(instances)
+        moves[len(instances)] = place
+        instances.append(fill_adapter({"name": identity, "type": provider.get("type", INVALID), **moved}))
 
-    def _is_taken(self, name: str) -> bool:
-        for place, instance in enumerate(self._node.get("adapters", ())):
-            if instance is not INVALID and instance.get("name") == name:
-                self._fail(
-                    "id.duplicate",
-                    "id",
-                    f"an adapter instance is named {told(name)}, as the one that this provider's fields would become",
-                    other=self._path.child("adapters").index(place).child("name"),
-                )
-                return True
-        return False
-
-    def _fail(self, rule: str, name: str, message: str, hint: str = "", other: Path | None = None) -> None:
-        path = self._path.child("providers").index(self._place).child(name)
-        self._problems.add(Problem(rule, path, message, hint, other=other))
+    def _is_taken(self, name: str, path: Path) -> bool:
+        place = self._taken.get(name)
+        if place is None:
+            return False
+        message = f"an adapter instance is named {told(name)}, as the one that this provider's fields would become"
+        other = self._path.child("adapters").index(place).child("name")
+        self._problems.add(Problem("id.duplicate", path.child("id"), message, other=other))
+        return True
 
 
-def _by_name(instances: Iterable[Tree]) -> dict[str, Tree]:
-    """Return the instances by name, the first of each."""
-    names: dict[str, Tree] = {}
-    for instance in instances:
-        if instance.get("name").__class__ is str:
-            names.setdefault(instance["name"], instance)
-    return names
-
-
-def name_instance(referrer: Tree, instances: Iterable[Tree]) -> None:
+def name_instances(referrers: Iterable[Tree], instances: Iterable[Tree]) -> None:
     """Replace a bare type name by the name of the only enabled instance of that type, in place (VAL-03, VAL-09)."""
-    word = referrer.get("adapter")
-    if word.__class__ is not str:
-        return
-    kind = _TYPES.aliases.get(word, word)
-    found = [item for item in instances if known(item["enabled"]) is True and canonical_type(item) == kind]
-    if len(found) == 1 and found[0].get("name").__class__ is str:
-        referrer["adapter"] = found[0]["name"]
+    enabled: dict[str | None, list[Tree]] = {}
+    for referrer in referrers:
+        word = referrer.get("adapter")
+        if word.__class__ is not str:
+            continue
+        if not enabled:
+            for instance in instances:
+                if known(instance["enabled"]) is True:
+                    enabled.setdefault(canonical_type(instance), []).append(instance)
+        found = enabled.get(_TYPES.aliases.get(word, word), ())
+        if len(found) == 1 and found[0].get("name").__class__ is str:
+            referrer["adapter"] = found[0]["name"]
 
 
 def canonical_type(tree: Tree) -> str | None:

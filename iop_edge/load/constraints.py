@@ -4,7 +4,7 @@ A config is nearly always right, so each message has a check compiled for it tha
 path is made only for a wrong one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -32,6 +32,7 @@ class Run:
 
 
 _Check = Callable[[Run, Tree, Trail], None]
+_CheckContainer = Callable[[Run, Any, Trail], None]
 
 
 def check(tree: Tree, problems: Problems) -> None:
@@ -42,41 +43,50 @@ def check(tree: Tree, problems: Problems) -> None:
 @cache
 def _checker(message: Message) -> _Check:
     """Return the function that checks one message and all below it."""
-    makers = (_required, _texts, _numbers, _lists, _maps, _singular, _message_lists)
-    steps = [step for make in makers for step in make(list(message.fields.values()))]
+    fields = message.fields
+    required = [field.name for field in message.required]
+    texts = {name: FORMS[field.format].usual.fullmatch for name, field in fields.items() if _is_text(field)}
+    bounds = {name: _bounds(field) for name, field in fields.items() if _is_bounded(field)}
+    containers = {name: _container(field) for name, field in fields.items() if not field.is_scalar}
 
     def check_message(run: Run, tree: Tree, trail: Trail) -> None:
-        for step in steps:
-            step(run, tree, trail)
+        _check_required(run, tree, trail, required)
+        for name, value in tree.items():
+            kind = value.__class__
+            if kind is str:
+                is_usual = texts.get(name)
+                if is_usual is None or is_usual(value):
+                    continue
+            elif kind is int:
+                allowed = bounds.get(name)
+                if allowed is None or allowed[0] <= value <= allowed[1]:
+                    continue
+            elif kind is dict or kind is list:
+                containers[name](run, value, (trail, name, False))
+                continue
+            elif kind is bool:
+                continue
+            _judge(run, value, fields[name], (trail, name, False))
 
     return check_message
 
 
-def _required(fields: Sequence[Field]) -> Iterator[_Check]:
-    names = [field.name for field in fields if field.required]
-
-    def step(run: Run, tree: Tree, trail: Trail) -> None:
-        for name in names:
-            if name not in tree:
-                run.fail("field.required", (trail, name, False), f'"{name}" must be given')
-
-    if names:
-        yield step
+def _check_required(run: Run, tree: Tree, trail: Trail, names: list[str]) -> None:
+    for name in names:
+        if name not in tree:
+            run.fail("field.required", (trail, name, False), f'"{name}" must be given')
 
 
-def _texts(fields: Sequence[Field]) -> Iterator[_Check]:
-    forms = [(field, FORMS[field.format]) for field in fields if field.format and field.kind is Kind.STRING]
-    texts = [(field.name, form.usual.fullmatch, field, form) for field, form in forms if not field.repeated]
+def _judge(run: Run, value: Any, field: Field, trail: Trail) -> None:
+    """Look closely at a scalar that is not seen to be right at once."""
+    if _is_text(field):
+        _judge_text(run, value, field, FORMS[field.format], trail)
+    elif _is_bounded(field):
+        _judge_number(run, value, field, trail)
 
-    def step(run: Run, tree: Tree, trail: Trail) -> None:
-        for name, is_usual, field, form in texts:
-            value = tree.get(name)
-            if value is None or (value.__class__ is str and is_usual(value)):
-                continue
-            _judge_text(run, value, field, form, (trail, name, False))
 
-    if texts:
-        yield step
+def _is_text(field: Field) -> bool:
+    return field.kind is Kind.STRING and bool(field.format)
 
 
 def _judge_text(run: Run, value: Any, field: Field, form: TextForm, trail: Trail) -> None:
@@ -87,20 +97,6 @@ def _judge_text(run: Run, value: Any, field: Field, form: TextForm, trail: Trail
     if fault:
         key = str(trail[1]) if trail is not None and trail[2] else ""
         run.fail(form.rule, trail, fault + (shown(field, value, key) if text else ""), form.hint)
-
-
-def _numbers(fields: Sequence[Field]) -> Iterator[_Check]:
-    numbers = [(field.name, *_bounds(field), field) for field in fields if _is_bounded(field)]
-
-    def step(run: Run, tree: Tree, trail: Trail) -> None:
-        for name, low, high, field in numbers:
-            value = tree.get(name)
-            if value is None or (value.__class__ is int and low <= value <= high):
-                continue
-            _judge_number(run, value, field, (trail, name, False))
-
-    if numbers:
-        yield step
 
 
 def _is_bounded(field: Field) -> bool:
@@ -129,20 +125,48 @@ def _judge_number(run: Run, value: Any, field: Field, trail: Trail) -> None:
         run.fail("value.lte", trail, f"must be <= {field.lte}{got}")
 
 
-def _lists(fields: Sequence[Field]) -> Iterator[_Check]:
-    lists = [(field.name, _list_check(field)) for field in fields if field.repeated and field.kind is not Kind.MESSAGE]
-
-    def step(run: Run, tree: Tree, trail: Trail) -> None:
-        for name, check_list in lists:
-            items = tree.get(name)
-            if items.__class__ is list:
-                check_list(run, items, (trail, name, False))
-
-    if lists:
-        yield step
+def _container(field: Field) -> _CheckContainer:
+    """Return the function that checks the value of a field that is no scalar."""
+    if field.is_message:
+        return _checker(field.message())
+    if field.is_message_list:
+        return _message_list_check(field.message())
+    if field.kind is Kind.MAP:
+        return _headers_check(field) if field.format == "headers" else _no_check
+    return _list_check(field)
 
 
-def _list_check(field: Field) -> Callable[[Run, list[Any], Trail], None]:
+def _no_check(run: Run, value: Any, trail: Trail) -> None:
+    """Find nothing wrong."""
+
+
+def _message_list_check(message: Message) -> _CheckContainer:
+    check_message = _checker(message)
+
+    def check_list(run: Run, items: list[Any], trail: Trail) -> None:
+        for index, item in enumerate(items):
+            if item is not INVALID:
+                check_message(run, item, (trail, index, False))
+        uniqueness.check_messages(items, message, trail, run.seen, run.problems)
+
+    return check_list
+
+
+def _headers_check(field: Field) -> _CheckContainer:
+    name_form, value_form = FORMS["header_name"], FORMS["headers"]
+    is_name, is_usual = name_form.usual.fullmatch, value_form.usual.fullmatch
+
+    def check_headers(run: Run, headers: dict[str, Any], trail: Trail) -> None:
+        for name, value in headers.items():
+            if not is_name(name):
+                run.fail(name_form.rule, (trail, name, True), "the name of a header is a token")
+            if value.__class__ is not str or not is_usual(value):
+                _judge_text(run, value, field, value_form, (trail, name, True))
+
+    return check_headers
+
+
+def _list_check(field: Field) -> _CheckContainer:
     form = FORMS[field.format] if field.format else None
 
     def check_list(run: Run, items: list[Any], trail: Trail) -> None:
@@ -156,56 +180,3 @@ def _list_check(field: Field) -> Callable[[Run, list[Any], Trail], None]:
             uniqueness.check_items(items, field, trail, run.problems)
 
     return check_list
-
-
-def _maps(fields: Sequence[Field]) -> Iterator[_Check]:
-    headers = [field for field in fields if field.format == "headers"]
-    is_name = FORMS["header_name"].usual.fullmatch
-    is_usual = FORMS["headers"].usual.fullmatch
-
-    def step(run: Run, tree: Tree, trail: Trail) -> None:
-        for field in headers:
-            values = tree.get(field.name)
-            if values is None or values is INVALID:
-                continue
-            for name, value in values.items():
-                if not is_name(name):
-                    run.fail(
-                        "value.header_name", ((trail, field.name, False), name, True), "the name of a header is a token"
-                    )
-                if value.__class__ is not str or not is_usual(value):
-                    _judge_text(run, value, field, FORMS["headers"], ((trail, field.name, False), name, True))
-
-    if headers:
-        yield step
-
-
-def _singular(fields: Sequence[Field]) -> Iterator[_Check]:
-    below = [(field.name, _checker(field.message())) for field in fields if field.is_message]
-
-    def step(run: Run, tree: Tree, trail: Trail) -> None:
-        for name, check_message in below:
-            value = tree.get(name)
-            if value.__class__ is dict:
-                check_message(run, value, (trail, name, False))
-
-    if below:
-        yield step
-
-
-def _message_lists(fields: Sequence[Field]) -> Iterator[_Check]:
-    lists = [(field, _checker(field.message())) for field in fields if field.is_message_list]
-
-    def step(run: Run, tree: Tree, trail: Trail) -> None:
-        for field, check_message in lists:
-            items = tree.get(field.name)
-            if items.__class__ is not list:
-                continue
-            here = (trail, field.name, False)
-            for index, item in enumerate(items):
-                if item is not INVALID:
-                    check_message(run, item, (here, index, False))
-            uniqueness.check_messages(items, field.message(), here, run.seen, run.problems)
-
-    if lists:
-        yield step

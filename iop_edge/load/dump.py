@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from iop_edge.load.references import absolute_files, escape
@@ -18,18 +18,20 @@ _WORDS: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y
 _LONGEST_KEY: Final = 1000
 """From 1024 characters on, a key is one only behind a question mark."""
 
+_CONTAINERS: Final = (dict, list)
+
 _Reference = Callable[[Sourced], str]
 """How a value that came from a reference is written."""
 
 
 def dump(tree: ReadTree) -> str:
     """Return a config as YAML: fields in the order of the schema, secrets redacted, references as they were written."""
-    return "".join(_mapping(tree, table.root(), "", _as_written))
+    return _Writer(_as_written).text(tree)
 
 
 def dump_for_history(tree: ReadTree) -> str:
     """Return a config as `dump` does, with file references that hold from any directory (REF-11)."""
-    return "".join(_mapping(tree, table.root(), "", _absolute))
+    return _Writer(_absolute).text(tree)
 
 
 def _as_written(value: Sourced) -> str:
@@ -40,52 +42,58 @@ def _absolute(value: Sourced) -> str:
     return absolute_files(value.reference, value.base_dir)
 
 
-def _mapping(tree: ReadTree, message: Message, indent: str, reference: _Reference) -> Iterator[str]:
-    for name, field in message.fields.items():
-        value = tree.get(name)
-        if value is None or value in ({}, []):
-            continue
-        yield f"{indent}{name}:"
-        yield from _value(value, field, indent, reference)
+class _Writer:
+    """Writes a tree, piece by piece."""
 
+    def __init__(self, reference: _Reference) -> None:
+        self._reference = reference
+        self._pieces: list[str] = []
 
-def _value(value: Any, field: Field, indent: str, reference: _Reference) -> Iterator[str]:
-    inner = indent + "  "
-    if field.is_message:
-        yield "\n"
-        yield from _mapping(value, field.message(), inner, reference)
-    elif field.is_message_list:
-        yield "\n"
-        for item in value:
-            yield from _item(item, field.message(), inner, reference)
-    elif field.kind is Kind.MAP:
-        yield "\n"
-        for key, item in value.items():
-            yield f"{inner}{_key(key, inner)}: {_scalar(item, field, reference, key)}\n"
-    elif field.repeated:
-        yield f" [{', '.join(_scalar(item, field, reference) for item in value)}]\n"
-    else:
-        yield f" {_scalar(value, field, reference)}\n"
+    def text(self, tree: ReadTree) -> str:
+        """Return a whole config as text."""
+        self._mapping(tree, table.root(), "", "")
+        return "".join(self._pieces)
 
+    def _mapping(self, tree: ReadTree, message: Message, first: str, indent: str) -> None:
+        """Write the fields of a message; `first` stands before the first of them, `indent` before the others."""
+        before = first
+        for name, field in message.fields.items():
+            value = tree.get(name)
+            if value is None or (value.__class__ in _CONTAINERS and not value):
+                continue
+            self._pieces.append(f"{before}{name}:")
+            self._value(value, field, indent)
+            before = indent
+        if before == first != indent:
+            self._pieces.append(f"{first}{{}}\n")
 
-def _item(tree: ReadTree, message: Message, indent: str, reference: _Reference) -> Iterator[str]:
-    lines = _mapping(tree, message, indent + "  ", reference)
-    first = next(lines, f"{indent}  {{}}\n")
-    yield f"{indent}- {first[len(indent) + 2 :]}"
-    yield from lines
+    def _value(self, value: Any, field: Field, indent: str) -> None:
+        if field.is_scalar:
+            self._pieces.append(f" {self._scalar(value, field)}\n")
+        elif field.kind is Kind.MESSAGE:
+            self._pieces.append("\n")
+            message, inner = field.message(), f"{indent}  "
+            if field.repeated:
+                for item in value:
+                    self._mapping(item, message, f"{inner}- ", f"{inner}  ")
+            else:
+                self._mapping(value, message, inner, inner)
+        elif field.kind is Kind.MAP:
+            inner = f"{indent}  "
+            lines = (f"{inner}{_key(key, inner)}: {self._scalar(item, field, key)}\n" for key, item in value.items())
+            self._pieces.append(f"\n{''.join(lines)}")
+        else:
+            self._pieces.append(f" [{', '.join(self._scalar(item, field) for item in value)}]\n")
 
-
-def _scalar(value: Any, field: Field, reference: _Reference, map_key: str = "") -> str:
-    if isinstance(value, Sourced):
-        return _quoted(REDACTED if reveals(field, value.reference, map_key) else reference(value))
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
-    if not isinstance(value, str):
+    def _scalar(self, value: Any, field: Field, map_key: str = "") -> str:
+        if value.__class__ is str:
+            shown = redact_text(field, value, map_key)
+            return _quoted(REDACTED) if shown is REDACTED else _text(escape(shown))
+        if isinstance(value, Sourced):
+            return _quoted(REDACTED if reveals(field, value.reference, map_key) else self._reference(value))
+        if value.__class__ is bool:
+            return "true" if value else "false"
         return REDACTED if field.sensitive else repr(value)
-    shown = redact_text(field, value, map_key)
-    return _quoted(REDACTED) if shown is REDACTED else _text(escape(shown))
 
 
 def _key(key: str, indent: str) -> str:

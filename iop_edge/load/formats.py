@@ -100,7 +100,11 @@ FORMS: Final[Mapping[str, TextForm]] = MappingProxyType(
             _url_fault,
             "http://127.0.0.1:11434",
         ),
-        "address": TextForm("value.address", re.compile(r"(?!)"), _address_fault),
+        "address": TextForm(
+            "value.address",
+            re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9]{1,63}){0,3}:[0-9]{1,4}"),
+            _address_fault,
+        ),
         "header_name": TextForm("value.header_name", _TOKEN, _token_fault),
         "headers": TextForm("value.header_value", re.compile(r"[ -~]*"), _header_value_fault),
         "sha256_hex": TextForm(

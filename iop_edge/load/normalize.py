@@ -61,9 +61,7 @@ def _name_routes(config: Tree) -> None:
     if routes:
         instances = [item for _, node in _placed(config, "nodes") for _, item in _placed(node, "adapters")]
         names = {instance.get("name") for instance in instances}
-        for route in routes:
-            if route.get("adapter") not in names:
-                adapters.name_instance(route, instances)
+        adapters.name_instances([route for route in routes if route.get("adapter") not in names], instances)
 
 
 def _fill_targets(model: Tree) -> None:

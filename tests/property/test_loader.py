@@ -62,7 +62,8 @@ def test_toggling_a_provider_changes_nothing_but_its_enabled(config: dict[str, A
 @pytest.mark.contract("CFG-05")
 @given(valid_config(), st.data())
 def test_config_split_over_layers_is_the_whole(config: dict[str, Any], data: st.DataObject) -> None:
-    base, overlay = deepcopy(config), {"nodes": []}
+    base = deepcopy(config)
+    overlay: dict[str, Any] = {"nodes": []}
     for node in base["nodes"]:
         moved: dict[str, Any] = {"id": node["id"], "providers": []}
         for provider in node["providers"]:

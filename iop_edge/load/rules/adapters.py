@@ -1,10 +1,10 @@
 """Rules of adapter instances, and of the providers that run on them (VAL-03 to VAL-05, NRM-05)."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import Final
 
 from iop_edge.load.problems import Problem, Problems, known, told
-from iop_edge.load.rules.inventory import InstanceEntry, Inventory, NodeEntry, placed
+from iop_edge.load.rules.inventory import Choice, InstanceEntry, Inventory, NodeEntry, placed
 from iop_edge.schema import table
 from iop_edge.schema.paths import Path
 from iop_edge.schema.values import ReadTree
@@ -15,6 +15,7 @@ _TYPES: Final = table.enum("AdapterType")
 def check(inventory: Inventory, problems: Problems) -> None:
     """Check the adapter instances of all Nodes, and what their providers say of them."""
     for node in inventory.nodes:
+        choice = Choice(node.instances.values())
         for place, instance in placed(node.tree, "adapters"):
             _check_type(InstanceEntry(node.place, place, instance), problems)
         for place, provider in placed(node.tree, "providers"):
@@ -23,7 +24,7 @@ def check(inventory: Inventory, problems: Problems) -> None:
                 message = "category cli needs an adapter of type cli"
                 problems.add(Problem("provider.category", path, message))
             if known(provider.get("enabled")) is True:
-                _check_reference(provider, place, node, problems)
+                _check_reference(provider, place, node, choice, problems)
 
 
 def _check_type(instance: InstanceEntry, problems: Problems) -> None:
@@ -47,7 +48,7 @@ def _check_type(instance: InstanceEntry, problems: Problems) -> None:
         problems.add(Problem("adapter.protocol_profile", instance.path.child("protocol_profile"), message, hint))
 
 
-def _check_reference(provider: ReadTree, place: int, node: NodeEntry, problems: Problems) -> None:
+def _check_reference(provider: ReadTree, place: int, node: NodeEntry, choice: Choice, problems: Problems) -> None:
     name = provider.get("adapter")
     instance = node.instances.get(name) if name.__class__ is str else None
     if instance is not None and known(instance.tree.get("enabled")) is True:
@@ -60,36 +61,43 @@ def _check_reference(provider: ReadTree, place: int, node: NodeEntry, problems: 
     path = node.path.child("providers").index(place).child("adapter")
     if name is None:
         message = 'an enabled provider needs "adapter", or the fields of a backend of its own'
-        problems.add(Problem("field.required", path, message, f"this Node has {listed(node.instances.values())}"))
-    elif name.__class__ is str:
-        explain(name, node.instances.values(), path, problems, is_complete=node.is_complete)
+        problems.add(Problem("field.required", path, message, f"this Node has {listed(choice.instances)}"))
+    elif instance is not None:
+        if known(instance.tree.get("enabled")) is False:
+            explain(name, [instance], choice, path, problems)
+    elif name.__class__ is str and node.is_complete:
+        explain(name, [], choice, path, problems)
 
 
-def explain(
-    name: str, instances: Collection[InstanceEntry], path: Path, problems: Problems, *, is_complete: bool
-) -> None:
-    """Record why a name does not lead to exactly one enabled instance among these; nothing where that is not sure."""
-    named = [instance for instance in instances if instance.tree.get("name") == name]
+def explain(name: str, named: Sequence[InstanceEntry], choice: Choice, path: Path, problems: Problems) -> None:
+    """Record why a name does not lead to one enabled instance.
+
+    Args:
+        name: the name, or bare type name.
+        named: the instances that have this name, none of them enabled.
+        choice: all instances among which the name is looked up.
+        path: where the name is written.
+        problems: what to record it in.
+    """
     word = _TYPES.aliases.get(name, name)
-    of_type = [item for item in instances if item.type == word and known(item.tree.get("enabled")) is True]
     if named:
-        if any(known(instance.tree.get("enabled")) is None for instance in named):
-            return
-        other = named[0].path
-        problems.add(Problem("ref.disabled", path, f"adapter instance {told(name)} is disabled", other=other))
-    elif len(of_type) > 1:
+        message = f"adapter instance {told(name)} is disabled"
+        problems.add(Problem("ref.disabled", path, message, other=named[0].path))
+        return
+    of_type = choice.enabled.get(word, ())
+    if len(of_type) > 1:
         message = f"{len(of_type)} enabled adapter instances have type {word}"
         problems.add(Problem("ref.ambiguous", path, message, f"name one of {listed(of_type)}"))
-    elif is_complete:
+    else:
         message = f"there is no adapter instance {told(name)}"
-        problems.add(Problem("ref.unknown", path, message, f"there is {listed(instances)}"))
+        problems.add(Problem("ref.unknown", path, message, f"there is {listed(choice.instances)}"))
 
 
-def listed(instances: Collection[InstanceEntry], limit: int = 10) -> str:
+def listed(instances: Sequence[InstanceEntry], limit: int = 10) -> str:
     """Return the instances with their types and states, for a hint."""
     if not instances:
         return "none"
-    texts = [_described(instance) for instance in list(instances)[:limit]]
+    texts = [_described(instance) for instance in instances[:limit]]
     more = len(instances) - limit
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 

@@ -1,8 +1,9 @@
 """What a config has of nodes, adapter instances and providers, for the rules that tie them together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import known
@@ -45,8 +46,7 @@ class InstanceEntry:
         return word
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderEntry:
+class ProviderEntry(NamedTuple):
     """A provider."""
 
     node: int
@@ -57,6 +57,27 @@ class ProviderEntry:
     def path(self) -> Path:
         """The path of the provider."""
         return ROOT.child("nodes").index(self.node).child("providers").index(self.place)
+
+
+class Choice:
+    """The instances that a name is looked up among; sorted out when the first name is not found."""
+
+    def __init__(self, instances: Iterable[InstanceEntry]) -> None:
+        self._given = instances
+
+    @cached_property
+    def instances(self) -> Sequence[InstanceEntry]:
+        """All of them."""
+        return list(self._given)
+
+    @cached_property
+    def enabled(self) -> Mapping[str | None, Sequence[InstanceEntry]]:
+        """Those that are enabled, by type."""
+        by_type: dict[str | None, list[InstanceEntry]] = {}
+        for instance in self.instances:
+            if known(instance.tree.get("enabled")) is True:
+                by_type.setdefault(instance.type, []).append(instance)
+        return by_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Final
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules import adapters
-from iop_edge.load.rules.inventory import InstanceEntry, Inventory, placed, section
+from iop_edge.load.rules.inventory import Choice, InstanceEntry, Inventory, placed, section
 from iop_edge.load.rules.models import report_unknown_provider
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
@@ -17,46 +17,59 @@ def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
     """Check the routes, and where a caller's own token may go."""
     front = section(config, "openai")
     path = ROOT.child("openai")
-    for place, route in placed(front, "model_routes"):
-        _check_route(route, path.child("model_routes").index(place), inventory, problems)
+    routes = placed(front, "model_routes")
+    if routes:
+        checker = _Routes(inventory, problems)
+        for place, route in routes:
+            checker.check(route, path.child("model_routes").index(place))
     if "provider_auth" in front:
         _check_provider_auth(section(front, "provider_auth"), path.child("provider_auth"), inventory, problems)
 
 
-def _check_route(route: ReadTree, path: Path, inventory: Inventory, problems: Problems) -> None:
-    name = route.get("adapter")
-    if name.__class__ is not str:
-        return
-    named = [node.instances[name] for node in inventory.nodes if name in node.instances]
-    enabled = [instance for instance in named if known(instance.tree.get("enabled")) is not False]
-    if len(enabled) == 1:
-        _check_target(route, enabled[0], path, inventory, problems)
-    elif enabled:
-        message = f"adapter instance {told(name)} is on {len(enabled)} Nodes"
-        hint = "give the instance of this route a name of its own"
-        problems.add(Problem("ref.ambiguous", path.child("adapter"), message, hint, other=enabled[0].path))
-    else:
-        is_complete = inventory.is_complete and all(node.is_complete for node in inventory.nodes)
-        instances = list(inventory.instances())
-        adapters.explain(name, instances, path.child("adapter"), problems, is_complete=is_complete)
+class _Routes:
+    """Checks routes against the adapter instances of all Nodes (VAL-09)."""
 
+    def __init__(self, inventory: Inventory, problems: Problems) -> None:
+        self._problems = problems
+        self._is_complete = inventory.is_complete and all(node.is_complete for node in inventory.nodes)
+        self._choice = Choice(inventory.instances())
+        self._named: dict[str, list[InstanceEntry]] = {}
+        for instance in self._choice.instances:
+            self._named.setdefault(instance.tree["name"], []).append(instance)
+        self._served: dict[tuple[int, object], set[object]] = {}
+        for node in inventory.nodes:
+            for _, provider in placed(node.tree, "providers"):
+                models = provider.get("models")
+                served = map(known, models) if isinstance(models, list) else (None,)
+                self._served.setdefault((node.place, provider.get("adapter")), set()).update(served)
 
-def _check_target(
-    route: ReadTree, instance: InstanceEntry, path: Path, inventory: Inventory, problems: Problems
-) -> None:
-    target = known(route.get("target"))
-    if target is None or not inventory.is_complete:
-        return
-    node = next(node for node in inventory.nodes if node.place == instance.node)
-    served = [
-        known(model)
-        for _, provider in placed(node.tree, "providers")
-        if provider.get("adapter") in (instance.tree["name"], INVALID)
-        for model in (provider["models"] if isinstance(provider.get("models"), list) else [None])
-    ]
-    if target not in served and None not in served:
-        message = f"no provider on adapter instance {told(instance.tree['name'])} serves {told(route['target'])}"
-        problems.add(Problem("route.target", path.child("target"), message))
+    def check(self, route: ReadTree, path: Path) -> None:
+        """Check one route."""
+        name = route.get("adapter")
+        if name.__class__ is not str:
+            return
+        named = self._named.get(name, [])
+        enabled = [instance for instance in named if known(instance.tree.get("enabled")) is not False]
+        if len(enabled) == 1:
+            self._check_target(route, enabled[0], path)
+        elif enabled:
+            message = f"adapter instance {told(name)} is on {len(enabled)} Nodes"
+            hint = "give the instance of this route a name of its own"
+            self._problems.add(Problem("ref.ambiguous", path.child("adapter"), message, hint, other=enabled[0].path))
+        elif named or self._is_complete:
+            adapters.explain(name, named, self._choice, path.child("adapter"), self._problems)
+
+    def _check_target(self, route: ReadTree, instance: InstanceEntry, path: Path) -> None:
+        target = known(route.get("target"))
+        if target is None or not self._is_complete:
+            return
+        name = instance.tree["name"]
+        served = self._served.get((instance.node, name), set())
+        # A provider whose adapter or models could not be read may be the one that serves it.
+        is_sure = None not in served and (instance.node, INVALID) not in self._served
+        if target not in served and is_sure:
+            message = f"no provider on adapter instance {told(name)} serves {told(route['target'])}"
+            self._problems.add(Problem("route.target", path.child("target"), message))
 
 
 def _check_provider_auth(auth: ReadTree, path: Path, inventory: Inventory, problems: Problems) -> None:
