@@ -257,6 +257,41 @@ def test_old_set_drains_while_the_new_one_runs() -> None:
     run(scenario())
 
 
+class Held:
+    """An adapter that notes its end, which a test can hold up."""
+
+    def __init__(self, name: str, closed: list[str], let_go: asyncio.Event) -> None:
+        self._name = name
+        self._closed = closed
+        self._let_go = let_go
+
+    async def close(self) -> None:
+        await self._let_go.wait()
+        self._closed.append(self._name)
+
+
+def test_what_a_check_has_built_is_closed_before_the_next_push_is_looked_at() -> None:
+    async def scenario() -> None:
+        closed: list[str] = []
+        let_go = asyncio.Event()
+        node = Node(NODE_ID, builder=lambda config: Held(config.name, closed, let_go))
+        await node.handshake(handshake())
+        checking = asyncio.create_task(
+            node.node_config_refresh(push(1, payload(adapters=[adapter("a")]), mode=DRY_RUN))
+        )
+        await turns()
+        committing = asyncio.create_task(node.node_config_refresh(push(2, payload(adapters=[adapter("b")]))))
+        await turns()
+        assert not any(task.done() for task in (checking, committing))
+        let_go.set()
+        assert (await checking).outcome is (await committing).outcome is COMMITTED
+        assert closed == ["a"]
+        await node.close()
+        assert closed == ["a", "b"]
+
+    run(scenario())
+
+
 def test_status_lists_what_runs_by_name() -> None:
     content = payload(adapters=[adapter("b"), adapter("a")], resources=[resource("q"), resource("p")])
 

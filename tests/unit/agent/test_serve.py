@@ -14,11 +14,12 @@ from iop_edge.agent.serve import run_node
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address, Tls, client_context
 from iop_edge.transport.channel import ClientChannel
-from iop_pb.iop.runtime.v1 import HandshakeResponse
+from iop_pb.iop.runtime.v1 import HandshakeResponse, WatchHealthResponse
 from tests.pki import CA, NODE
 from tests.support import run
-from tests.unit.agent.pushes import NODE_ID, handshake
+from tests.unit.agent.pushes import NODE_ID, handshake, watch
 
+WATCH_HEALTH = "/iop.runtime.v1.NodeConfigService/WatchHealth"
 HANDSHAKE = "/iop.runtime.v1.NodeConfigService/Handshake"
 
 
@@ -100,6 +101,25 @@ def test_unix_socket_is_private_and_goes_with_the_node(tmp_path: Path) -> None:
 def test_node_that_cannot_serve_says_why(address: str, tokens: Sequence[str], tls: Tls | None) -> None:
     with pytest.raises(EdgeError):
         run(run_node(NODE_ID, address, tokens, tls))
+
+
+async def _rest(reports: AsyncIterator[WatchHealthResponse]) -> list[WatchHealthResponse]:
+    return [report async for report in reports]
+
+
+def test_stopped_node_ends_its_sessions_in_good_form() -> None:
+    async def scenario() -> None:
+        async with running() as address:
+            channel = ClientChannel(address)
+            metadata = (("authorization", "Bearer token"),)
+            await channel.unary(HANDSHAKE, handshake(), HandshakeResponse, deadline=30, metadata=metadata)
+            reports = channel.server_stream(WATCH_HEALTH, watch(), WatchHealthResponse, metadata=metadata)
+            await anext(reports)
+            rest = asyncio.create_task(_rest(reports))
+        assert await rest == []
+        await channel.finish()
+
+    run(scenario())
 
 
 def test_stopped_node_leaves_its_port_free() -> None:

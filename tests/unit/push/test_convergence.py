@@ -1,6 +1,7 @@
 """Each Node on its own: dialled, pushed to, dialled again, and never pushed to without need."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -191,6 +192,24 @@ def test_pauses_grow_to_their_cap_and_end_with_success() -> None:
     run(scenario())
 
 
+@pytest.mark.contract("PSH-03")
+@pytest.mark.parametrize(("chance", "paused"), [(0.0, [0.0, 0.0, 0.0]), (0.5, [1.0, 2.0, 4.0]), (1.0, [2.0, 4.0, 8.0])])
+def test_pauses_are_spread_over_their_whole_length(chance: float, paused: list[float]) -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        a = Station("a")
+        await a.start()
+        await a.stop()
+        settings = replace(patient(sleeper, backoff_base=1.0), chance=lambda: chance)
+        async with fleet(a.target(), settings=settings):
+            for _ in range(2):
+                await sleeper.wake()
+            await sleeper.asleep()
+            assert sleeper.delays == paused
+
+    run(scenario())
+
+
 @pytest.mark.contract("PSH-04")
 @pytest.mark.case("A14")
 def test_node_that_hangs_does_not_delay_the_others() -> None:
@@ -212,32 +231,27 @@ def test_node_that_hangs_does_not_delay_the_others() -> None:
 
 
 @pytest.mark.contract("PSH-04")
-def test_node_that_does_not_read_keeps_no_place_of_the_senders() -> None:
+def test_node_that_does_not_answer_keeps_no_place_of_the_senders() -> None:
     async def scenario() -> None:
-        wanted = {NodeId(name): desired(name, 1, padding=1 << 20) for name in ("a", "b")}
-        async with station("a") as a, station("b", max_request_bytes=4 << 20) as b:
-            _stop_reading(b)
-            settings = patient(Sleeper(), sends_at_once=1, send_hold=0.01)
-            async with fleet(b.target(), a.target(), wanted=wanted, settings=settings) as (_, watcher):
+        begun = asyncio.Event()
+
+        async def hang(_: object) -> NodeConfigRefreshResponse:
+            begun.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async with station("a") as a, station("b") as b:
+            b.node.refresh = hang
+            settings = patient(Sleeper(), sends_at_once=1, send_hold=1e6)
+            async with fleet(a.target(), b.target(), settings=settings) as (edge, watcher):
+                await edge.settled()
+                edge.set_desired(all_desired(1, "b"))
+                await begun.wait()
+                edge.set_desired(all_desired(1, "a"))
                 await watcher.in_sync(1, "a")
                 assert not watcher.states["b"].in_sync
-                assert not b.node.pushes
 
     run(scenario())
-
-
-def _stop_reading(machine: Station) -> None:
-    """Have a machine stop taking data from a connection once hands are shaken."""
-    take = machine.node.shake
-
-    async def shake_and_stop(message: object) -> object:
-        answer = await take(message)  # type: ignore[arg-type]
-        assert machine._server is not None
-        for protocol in machine._server._server.connections():
-            asyncio.get_running_loop().call_later(0, protocol.transport.pause_reading)
-        return answer
-
-    machine.node.shake = shake_and_stop  # type: ignore[assignment]
 
 
 @pytest.mark.contract("PSH-05")

@@ -130,6 +130,26 @@ def test_permanent_fault_is_tried_again_when_something_else_is_desired() -> None
     run(scenario())
 
 
+@pytest.mark.contract("PSH-03")
+def test_permanent_fault_is_tried_again_when_something_is_committed() -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        async with station("a") as a:
+            shake = a.node.shake
+
+            async def refuse(_: HandshakeRequest) -> HandshakeResponse:
+                raise GRPCError(Status.FAILED_PRECONDITION)
+
+            a.node.shake = refuse
+            async with fleet(a.target(), settings=patient(sleeper)) as (edge, watcher):
+                await sleeper.asleep()
+                a.node.shake = shake
+                assert (await edge.commit(all_desired(2, "a")))[A].outcome is NodeOutcome.UNREACHABLE
+                await watcher.in_sync(2, "a")
+
+    run(scenario())
+
+
 @pytest.mark.contract("PSH-01")
 @pytest.mark.parametrize(
     ("answer", "reason"),
@@ -240,6 +260,24 @@ def test_refused_payload_is_not_sent_again_unchanged() -> None:
 
 
 @pytest.mark.contract("PSH-03")
+def test_refused_payload_is_sent_again_to_a_node_that_comes_back() -> None:
+    async def scenario() -> None:
+        async with station("a") as a:
+
+            async def refuse(_: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:
+                return NodeConfigRefreshResponse(outcome=NodeConfigRefreshOutcome.REJECTED)
+
+            a.node.refresh = refuse
+            async with fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
+                await watcher.connection("a", Connection.DIVERGED)
+                await a.stop()
+                await a.start()
+                await watcher.in_sync(1, "a")
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
 def test_payload_that_is_too_large_for_the_node_is_refused_for_good() -> None:
     async def scenario() -> None:
         async with station("a", max_request_bytes=1000) as a:
@@ -284,6 +322,27 @@ def test_answer_that_cannot_be_believed_is_no_success(answer: NodeConfigRefreshR
                 assert state.last_error
                 await sleeper.asleep()
                 assert sleeper.delays == [SLOW]
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
+def test_reason_of_a_session_that_a_commit_has_ended_is_kept() -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        async with (
+            station("a") as a,
+            fleet(a.target(), wanted=all_desired(1, "a"), settings=patient(sleeper)) as (edge, watcher),
+        ):
+            await watcher.in_sync(1, "a")
+
+            async def lie(_: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:
+                return NodeConfigRefreshResponse()
+
+            a.node.refresh = lie
+            assert (await edge.commit(all_desired(2, "a")))[A].outcome is NodeOutcome.UNKNOWN
+            state = await watcher.connection("a", Connection.DIVERGED)
+            assert state.last_error == "the Node's answer has no outcome"
 
     run(scenario())
 
