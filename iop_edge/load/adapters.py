@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from iop_edge.load.formats import has_form
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.schema import table
@@ -74,7 +75,7 @@ class _Shorthands:
             self._problems.add(Problem("provider.shorthand", path.child(written[0]), message, hint))
             return
         identity = provider.get("id")
-        if identity.__class__ is not str or self._is_taken(identity, path):
+        if not self._can_name(identity, path, moves) or not self._can_have_a_backend(provider, path, written[0]):
             # The reason is reported; that the provider has no adapter now is not another one.
             provider["adapter"] = INVALID
             return
@@ -85,14 +86,28 @@ class _Shorthands:
         moves[len(instances)] = place
         instances.append(fill_adapter({"name": identity, "type": provider.get("type", INVALID), **moved}))
 
-    def _is_taken(self, name: str, path: Path) -> bool:
-        place = self._taken.get(name)
-        if place is None:
+    def _can_name(self, identity: Any, path: Path, moves: dict[int, int]) -> bool:
+        """Tell whether a provider's id can be the name of an instance; what validation will not find is reported."""
+        if identity.__class__ is not str or not has_form("identifier", identity):
             return False
-        message = f"an adapter instance is named {told(name)}, as the one that this provider's fields would become"
-        other = self._path.child("adapters").index(place).child("name")
-        self._problems.add(Problem("id.duplicate", path.child("id"), message, other=other))
-        return True
+        place = self._taken.get(identity)
+        if place is None:
+            return True
+        if place not in moves:
+            message = f"an adapter instance is named {told(identity)}, as the one of this provider's fields would be"
+            other = self._path.child("adapters").index(place).child("name")
+            self._problems.add(Problem("id.duplicate", path.child("id"), message, other=other))
+        return False
+
+    def _can_have_a_backend(self, provider: Tree, path: Path, name: str) -> bool:
+        """Tell whether a provider can give an instance of its type all that it needs."""
+        word = canonical_type(provider)
+        needed = [] if word is None else [each for each in _TYPES.words[word].requires if each not in _SHORTHANDS]
+        if needed:
+            message = f'a provider of type {word} has no "{needed[0]}" of its own'
+            hint = f'give the Node an adapter instance of type {word}, and name it in "adapter"'
+            self._problems.add(Problem("provider.shorthand", path.child(name), message, hint))
+        return not needed
 
 
 def name_instances(referrers: Iterable[Tree], instances: Iterable[Tree]) -> None:

@@ -15,6 +15,7 @@ from iop_edge.net import AddressError, parse_address
 
 _MAX_IDENTIFIER_BYTES: Final = 256
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HOST_IN_URL: Final = re.compile(r"(?:\[[0-9A-Za-z:.%]+\]|\w(?:[\w-]*\w)?(?:\.\w(?:[\w-]*\w)?)*\.?)(?::[0-9]*)?")
 _UNSAFE_IN_URL: Final = re.compile(r"[\s\x00-\x20\x7f\\<>\"^`{|}]")
 
 
@@ -47,13 +48,14 @@ def _non_empty_fault(text: str) -> str:
 def _url_fault(text: str) -> str:
     try:
         parts = urlsplit(text)
-        has_host = bool(parts.hostname)
         parts.port  # noqa: B018 - raises for a port that is none
     except ValueError:
         return "must be an absolute http or https URL with a valid host and port"
-    if parts.scheme not in ("http", "https") or not has_host:
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         return "must be an absolute http or https URL"
-    return "must hold no white space and nothing that a URL encodes" if _UNSAFE_IN_URL.search(text) else ""
+    if _UNSAFE_IN_URL.search(text):
+        return "must hold no white space and nothing that a URL encodes"
+    return "" if _HOST_IN_URL.fullmatch(parts.netloc.rpartition("@")[2]) else "must have a valid host"
 
 
 def _address_fault(text: str) -> str:
@@ -96,7 +98,7 @@ FORMS: Final[Mapping[str, TextForm]] = MappingProxyType(
         "non_empty": TextForm("value.non_empty", re.compile(r"[!-~][ -~]*"), _non_empty_fault),
         "http_url": TextForm(
             "value.url",
-            re.compile(r"https?://[A-Za-z0-9.-]*[A-Za-z0-9](?:/[A-Za-z0-9._~/-]*)?"),
+            re.compile(r"https?://[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*(?::[0-9]{1,4})?(?:/[A-Za-z0-9._~/-]*)?"),
             _url_fault,
             "http://127.0.0.1:11434",
         ),
@@ -119,3 +121,9 @@ FORMS: Final[Mapping[str, TextForm]] = MappingProxyType(
     }
 )
 """The forms by name. For `headers`, the form of a value; the names of headers have the form `header_name`."""
+
+
+def has_form(name: str, text: str) -> bool:
+    """Tell whether a text has a form."""
+    form = FORMS[name]
+    return form.usual.fullmatch(text) is not None or not form.fault(text)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from iop_edge.load.formats import has_form
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules.inventory import Choice, InstanceEntry, Inventory, NodeEntry, placed
 from iop_edge.schema import table
@@ -70,7 +71,7 @@ def _check_reference(provider: ReadTree, place: int, node: NodeEntry, choice: Ch
 
 
 def explain(name: str, named: Sequence[InstanceEntry], choice: Choice, path: Path, problems: Problems) -> None:
-    """Record why a name does not lead to one enabled instance.
+    """Record why a name does not lead to one enabled instance; one that cannot be a name is reported as such.
 
     Args:
         name: the name, or bare type name.
@@ -79,6 +80,8 @@ def explain(name: str, named: Sequence[InstanceEntry], choice: Choice, path: Pat
         path: where the name is written.
         problems: what to record it in.
     """
+    if not has_form("identifier", name):
+        return
     word = _TYPES.aliases.get(name, name)
     if named:
         message = f"adapter instance {told(name)} is disabled"

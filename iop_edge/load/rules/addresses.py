@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from iop_edge.load.problems import Problem, Problems, known
 from iop_edge.load.rules.inventory import Inventory, section
-from iop_edge.net import Address, AddressError, is_loopback, parse_address
+from iop_edge.net import Address, AddressError, overlap, parse_address
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
@@ -50,15 +50,3 @@ def parsed(value: object) -> Address | None:
         return parse_address(text)
     except AddressError:
         return None
-
-
-def overlap(one: Address, two: Address) -> bool:
-    """Tell whether two listeners cannot have both of these addresses."""
-    if one.is_unix or two.is_unix:
-        return one.path == two.path
-    if one.port != two.port or not one.port:
-        return False
-    hosts = {one.host.lower().rstrip("."), two.host.lower().rstrip(".")}
-    if len(hosts) == 1 or one.is_wildcard or two.is_wildcard:
-        return True
-    return "localhost" in hosts and all(is_loopback(host) for host in hosts)

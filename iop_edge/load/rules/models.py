@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import Final
 
+from iop_edge.load.formats import has_form
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules.inventory import Inventory, placed
 from iop_edge.schema.paths import ROOT, Path
@@ -30,8 +31,8 @@ def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
 
 
 def report_unknown_provider(identity: str, path: Path, inventory: Inventory, problems: Problems) -> None:
-    """Record that there is no such provider, unless it may be one that could not be read."""
-    if not inventory.is_complete:
+    """Record that there is no such provider, unless it may be one that could not be read, or no id at all."""
+    if not inventory.is_complete or not has_form("identifier", identity):
         return
     # A search for something similar is slow: it helps with a few slips, not with a thousand.
     is_slip = problems.total < _MOST_SLIPS and len(inventory.providers) <= _MOST_COMPARED
@@ -62,7 +63,8 @@ def _check_target(provider: ReadTree, entry: ReadTree, places: tuple[int, int], 
     if served.__class__ is not list or not served or target in served:
         return
     targets = [known(item) for item in served]
-    if known(target) is not None and None not in targets:
+    text = known(target)
+    if text is not None and has_form("non_empty", text) and None not in targets:
         message = f"provider {told(entry['id'])} does not serve {told(target)}"
         hint = f"it serves {', '.join(map(told, served[:10]))}"
         problems.add(Problem("model.target", _entry_path(places).child("target"), message, hint))

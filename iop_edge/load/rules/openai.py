@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from iop_edge.load.formats import has_form
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules import adapters
@@ -61,7 +62,7 @@ class _Routes:
 
     def _check_target(self, route: ReadTree, instance: InstanceEntry, path: Path) -> None:
         target = known(route.get("target"))
-        if target is None or not self._is_complete:
+        if target is None or not has_form("non_empty", target) or not self._is_complete:
             return
         name = instance.tree["name"]
         served = self._served.get((instance.node, name), set())

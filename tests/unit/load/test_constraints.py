@@ -108,14 +108,28 @@ def test_value_out_of_bounds_is_one_error_at_its_place(text: str, rule: str, pat
 
 @pytest.mark.contract("VAL-10")
 @pytest.mark.parametrize(
-    "url", ["h.test", "ftp://h.test", "http://", "http:///x", "http://h:99999", "/x", "http://a b"]
+    "url",
+    [
+        "h.test",
+        "ftp://h.test",
+        "http://",
+        "http:///x",
+        "http://h:99999",
+        "/x",
+        "http://a b",
+        "http://.",
+        "http://[::1]x/",
+        "http://a..b",
+    ],
 )
 def test_url_that_is_not_absolute_http_is_an_error(url: str) -> None:
     assert rules(check(BASE.replace("http://127.0.0.1:11434", url))) == ["value.url"]
 
 
 @pytest.mark.contract("VAL-10")
-@pytest.mark.parametrize("url", ["http://h", "https://h.test:8443/v1", "http://[::1]:80/x?y=1", "HTTP://H.test/"])
+@pytest.mark.parametrize(
+    "url", ["http://h", "https://h.test:8443/v1", "http://[::1]:80/x?y=1", "HTTP://H.test/", "http://xn--9ca.test."]
+)
 def test_absolute_http_url_is_none(url: str) -> None:
     assert rules(check(BASE.replace("http://127.0.0.1:11434", url))) == []
 

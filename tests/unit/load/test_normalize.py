@@ -169,9 +169,27 @@ def test_fault_in_a_moved_field_is_reported_where_it_is_written(rest: str, rule:
 
 
 @pytest.mark.contract("NRM-02")
-def test_provider_without_a_usable_id_is_reported_once() -> None:
-    report = check(node("{id: 5, type: vllm, category: api, models: [m], base_url: http://h.test}"))
-    assert found(report) == [("field.type", "nodes[0].providers[0].id", 6)]
+@pytest.mark.parametrize(
+    ("identity", "rule"), [("5", "field.type"), ('"a b"', "value.identifier"), ('""', "value.identifier")]
+)
+def test_provider_without_a_usable_id_is_reported_once(identity: str, rule: str) -> None:
+    report = check(node(f"{{id: {identity}, type: vllm, category: api, models: [m], base_url: http://h.test}}"))
+    assert found(report) == [(rule, "nodes[0].providers[0].id", 6)]
+
+
+@pytest.mark.contract("NRM-02")
+def test_provider_id_that_is_taken_is_reported_once() -> None:
+    text = node(f"{provider('p', 'base_url: http://h.test')}, {provider('p', 'base_url: http://i.test')}")
+    assert found(check(text)) == [("id.duplicate", "nodes[0].providers[1].id", 6)]
+
+
+@pytest.mark.contract("NRM-02")
+@pytest.mark.contract("VAL-05")
+@pytest.mark.parametrize("rest", ["endpoint: http://h.test, headers: {X-Tenant: t}", "request_timeout_ms: 5"])
+def test_provider_of_a_type_that_needs_more_than_a_backend_names_an_instance(rest: str) -> None:
+    (violation,) = check(node(provider("p", rest, "cli"))).violations
+    assert violation.rule == "provider.shorthand"
+    assert "profile" in violation.message
 
 
 @pytest.mark.contract("NRM-03")

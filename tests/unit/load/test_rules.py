@@ -154,6 +154,26 @@ def test_default_address_of_a_listener_counts() -> None:
     assert rules(report) == ["listen.conflict"]
 
 
+@pytest.mark.contract("CFG-04")
+@pytest.mark.parametrize(
+    ("text", "rule", "path"),
+    [
+        (BASE.replace("providers: [p]", "providers: [p, 'a b']"), "value.identifier", "models[0].providers[1].id"),
+        (BASE.replace("providers: [p]", "providers: {p: ''}"), "value.non_empty", "models[0].providers[0].target"),
+        (BASE.replace("adapter: a", "adapter: 'a b'"), "value.identifier", "nodes[0].providers[0].adapter"),
+        (route("adapter: '', target: m"), "value.identifier", f"{ROUTE}.adapter"),
+        (route("adapter: a, target: ''"), "value.non_empty", f"{ROUTE}.target"),
+        (
+            at_root("openai: {provider_auth: {providers: ['a b']}}"),
+            "value.identifier",
+            "openai.provider_auth.providers[0]",
+        ),
+    ],
+)
+def test_what_cannot_be_a_name_is_reported_as_such_alone(text: str, rule: str, path: str) -> None:
+    assert [(violation.rule, violation.path) for violation in check(text).violations] == [(rule, path)]
+
+
 def test_port_zero_is_none_to_dial() -> None:
     assert found(check(BASE.replace(":7501", ":0"))) == [("value.address", "nodes[0].address", 4)]
 
