@@ -15,16 +15,18 @@ _HOLE: Final = "\ue000"
 
 _REFERENCE: Final = re.compile(r"\$\{(?:env:\w+(?::-(?P<default>[^}]*))?|file:[^}]+)\}")
 _HOLES: Final = rf"{_HOLE}(?::?{_HOLE})*"
-_REFERENCES_ALONE: Final = re.compile(rf"(?:[A-Za-z][A-Za-z0-9-]{{0,31}} )?{_HOLES}")
-_FILLED_IN: Final = re.compile(rf"(?<=//){_HOLES}@|(?<=[?&])[^&=#]*={_HOLES}(?=[&#]|\Z)")
+# A scheme is a short word of letters, at most with the number of a version: what has more digits may be a key.
+_SCHEME: Final = r"[A-Za-z][A-Za-z-]{0,23}[0-9]?"
+_REFERENCES_ALONE: Final = re.compile(rf"(?:{_SCHEME} )?{_HOLES}")
+_FILLED_IN: Final = re.compile(rf"(?<=//){_HOLES}@|(?<=[?&;#])[^&;=#]*={_HOLES}(?=[&;#]|\Z)")
 """The user information, and the query parameters, of a URL that are nothing but references."""
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # fmt: off
 _KEY_LIKE: Final = frozenset((
     "accesskey", "accesstoken", "apikey", "auth", "authorization", "authtoken", "bearer", "code",
-    "credential", "credentials", "jwt", "key", "pass", "passwd", "password", "pwd", "sas", "secret",
-    "secretkey", "sig", "signature", "subscriptionkey", "token",
+    "credential", "credentials", "jwt", "key", "pass", "passphrase", "passwd", "password", "pw", "pwd", "sas",
+    "secret", "secretkey", "sig", "signature", "subscriptionkey", "token",
 ))
 # fmt: on
 """Words in the name of a query parameter that make its value a credential."""
@@ -46,10 +48,12 @@ def url_holds_secret(text: str) -> bool:
     try:
         parts = urlsplit(text)
     except ValueError:
-        return True
+        return any(mark in text for mark in "@?#")
     if "@" in (parts.netloc or text):  # what is meant to be a URL and is none may still carry user information
         return True
-    return any(is_key_like(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True))
+    # For some servers a semicolon separates parameters too; a fragment goes to none, but it is shown.
+    query = f"{parts.query}&{parts.fragment}".replace(";", "&")
+    return any(is_key_like(name) for name, _ in parse_qsl(query, keep_blank_values=True))
 
 
 def is_key_like(name: str) -> bool:

@@ -14,6 +14,7 @@ RAW = [
     ("token", "x${env:A}"),
     ("token", "${env:A}x"),
     ("token", "Bearer x ${env:A}"),
+    ("token", "s3cret9x ${env:A}"),
     ("token", "$$secret"),
     ("header Authorization", "Bearer secret"),
     ("header authorization", "secret"),
@@ -80,6 +81,13 @@ def test_reference_and_harmless_value_may_be_tracked(field: str, value: str) -> 
 def test_credential_is_found_at_its_value_and_also_where_an_overlay_replaces_it() -> None:
     report = check(config("token", "secret"), private=("nodes: [{id: n, token: t}]",))
     assert found(report) == [("credential.tracked", "nodes[0].token", 4)]
+
+
+@pytest.mark.contract("CFG-07")
+@pytest.mark.parametrize("url", ["http://[::1", "http://[zz]/"])
+def test_url_that_cannot_be_read_is_no_credential_but_for_what_may_be_one(url: str) -> None:
+    assert rules(check(config("url", f"'{url}'"))) == ["value.url"]
+    assert rules(check(config("url", f"'{url}?key=x'"))) == ["credential.tracked", "value.url"]
 
 
 @pytest.mark.contract("CFG-07")

@@ -17,7 +17,11 @@ ADAPTER = table.message("AdapterInstance")
         "https://example.net/v1?x=1&Access-Token=abc",
         "https://example.net/v1?api%5Fkey=abc",
         "https://example.net/v1?secret=",
-        "http://[broken",
+        "https://example.net/v1?x=1;token=abc",
+        "https://example.net/v1#access_token=abc",
+        "https://example.net/v1?passphrase=abc",
+        "http://u:pw@[broken",
+        "http://[broken?key=abc",
     ],
 )
 @pytest.mark.contract("CFG-07")
@@ -25,7 +29,16 @@ def test_a_url_with_a_credential_in_it_is_a_secret(url: str) -> None:
     assert is_secret(ADAPTER.fields["base_url"], url)
 
 
-@pytest.mark.parametrize("url", ["https://example.net/v1", "http://127.0.0.1:11434", "https://example.net/v1?page=2"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.net/v1",
+        "http://127.0.0.1:11434",
+        "https://example.net/v1?page=2",
+        "https://example.net/v1#keyboard=x",
+        "http://[broken",
+    ],
+)
 def test_a_url_without_a_credential_is_shown(url: str) -> None:
     assert redact_text(ADAPTER.fields["base_url"], url) == url
 
