@@ -1,9 +1,8 @@
 """Files that only their owner may read."""
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
+
+from iop_edge.cli.whole_file import write_whole
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -12,15 +11,4 @@ def write_private(path: Path, data: bytes) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    # mkstemp opens with mode 0600, so that the bytes are at no moment for anybody else.
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
+    write_whole(path, data, 0o600)

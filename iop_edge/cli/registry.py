@@ -36,6 +36,8 @@ COMMANDS: Final = (
     Command(("config", "explain"), "describe a field: type, default, constraints, refresh class"),
     Command(("config", "schema"), "print the JSON Schema for editors"),
     Command(("config", "export"), "write a config as protobuf, with its secrets, for Go services"),
+    Command(("config", "init"), "write a small starting config"),
+    Command(("config", "migrate"), "turn a file of an old release into the current shape"),
     Command(("config", "hash-token"), "make a principal_tokens entry from a token"),
     Command(("config", "refresh"), "propose a config to the running Edge: dry run or apply"),
     Command(("config", "history"), "list what was tried on the running Edge"),

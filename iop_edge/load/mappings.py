@@ -169,7 +169,7 @@ class MappingReader:
             )
         elif name in seen:
             self.refuse_duplicate(seen[name], key, here)
-        elif trail is not None or not _is_ignored(name):
+        elif trail is not None or not is_ignored(name):
             hint = "" if self.findings.is_full else hint_for(message, name)
             if not hint and _is_nothing(event):
                 self._refuse_bare_key(key, event, trail)
@@ -194,7 +194,7 @@ class MappingReader:
         return None
 
 
-def _is_ignored(name: str) -> bool:
+def is_ignored(name: str) -> bool:
     """Tell whether a top-level key is a home for anchors or a note to editors (CFG-12)."""
     return name == "$schema" or name.startswith("x-")
 

@@ -21,6 +21,7 @@ from tests.golden.compare import assert_golden
 
 COLOURED = Style(coloured=True)
 
+MEANINGS = {"value.gte": "the number must be greater or equal"}
 REPORTS = {"violations": samples.VIOLATIONS, "warnings": samples.WARNINGS, "valid": Report(), "many": samples.MANY}
 
 
@@ -29,8 +30,8 @@ REPORTS = {"violations": samples.VIOLATIONS, "warnings": samples.WARNINGS, "vali
 def test_report(name: str, report: Report) -> None:
     assert_golden(f"report-{name}.txt", report_text(report, PLAIN, ok=report.ok))
     assert_golden(f"report-{name}.json", json_text(report_json(report, ok=report.ok)))
-    assert_golden(f"report-{name}.github.txt", report_github(report))
-    assert_golden(f"report-{name}.sarif.json", json_text(report_sarif(report, "1.2.3")))
+    assert_golden(f"report-{name}.github.txt", report_github(report, ok=report.ok))
+    assert_golden(f"report-{name}.sarif.json", json_text(report_sarif(report, "1.2.3", MEANINGS)))
 
 
 def test_report_in_colour() -> None:

@@ -38,13 +38,14 @@ def _render(form: str, report: Report, console: Console, *, passes: bool) -> str
     if form == "github":
         from iop_edge.cli.render.github import report_github
 
-        return report_github(report)
+        return report_github(report, ok=passes)
     if form == "sarif":
         from importlib.metadata import version
 
-        from iop_edge.cli.render.sarif import report_sarif
+        from iop_edge.cli.render.sarif import report_sarif, rule_meanings
+        from iop_edge.cli.shipped import page
 
-        return json_text(report_sarif(report, version("iop_edge")))
+        return json_text(report_sarif(report, version("iop_edge"), rule_meanings(page("rules.md"))))
     from iop_edge.cli.render.report import report_text
 
     return report_text(report, console.style, ok=passes)

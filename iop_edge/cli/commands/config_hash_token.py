@@ -1,22 +1,38 @@
 """Read a bearer token from standard input and print an entry for `openai.principal_tokens`.
 
-The entry holds the hash of the token, never the token: keep that where its owner keeps it.
+On a terminal the token is not shown while it is typed. The entry holds the hash of the token, never the token: keep that
+where its owner keeps it.
 """
 
 import argparse
 import getpass
 import hashlib
+import warnings
+from collections.abc import Callable
+from typing import Final
 
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.render.text import value_text
+from iop_edge.load.formats import FORMS
+from iop_edge.load.references import escape
+from iop_edge.schema import table
+
+_LONGEST: Final = 64 * 1024
+"""More characters than any header has that carries a token."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--token-ref", default="NAME-OF-THE-TOKEN", metavar="NAME", help="the name of the token")
     parser.add_argument(
-        "--principal-ref", default="PRINCIPAL", metavar="NAME", help="the principal that the token stands for"
+        "--token-ref", type=_value_of("token_ref"), default="NAME-OF-THE-TOKEN", metavar="NAME", help="the token's name"
+    )
+    parser.add_argument(
+        "--principal-ref",
+        type=_value_of("principal_ref"),
+        default="PRINCIPAL",
+        metavar="NAME",
+        help="the principal that the token stands for",
     )
 
 
@@ -25,15 +41,42 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     token = _read_token(console)
     if not token:
         raise UsageError("config hash-token: there is no token on standard input")
+    if len(token) > _LONGEST or not token.isprintable() or any(character.isspace() for character in token):
+        raise UsageError("config hash-token: no token has white space or control characters in it, or several lines")
     console.result(
-        f"- token_ref: {value_text(arguments.token_ref)}\n"
-        f"  token_hash_sha256: {hashlib.sha256(token.encode('utf-8', 'surrogateescape')).hexdigest()}\n"
-        f"  principal_ref: {value_text(arguments.principal_ref)}"
+        f"- token_ref: {_written(arguments.token_ref)}\n"
+        f"  token_hash_sha256: {hashlib.sha256(token.encode()).hexdigest()}\n"
+        f"  principal_ref: {_written(arguments.principal_ref)}"
     )
     return ExitCode.FINE
 
 
 def _read_token(console: Console) -> str:
-    if console.stdin.isatty():
-        return getpass.getpass("token: ")
-    return console.stdin.readline().removesuffix("\n").removesuffix("\r")
+    if not console.stdin.isatty():
+        return console.stdin.read(_LONGEST + len("\r\n") + 1).removesuffix("\n").removesuffix("\r")
+    try:
+        with warnings.catch_warnings():
+            # Else getpass would go on where it cannot turn the echo off.
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            return getpass.getpass("token: ")
+    except EOFError:
+        return ""
+    except getpass.GetPassWarning:
+        raise UsageError("config hash-token: this terminal would show the token; give it through a pipe") from None
+
+
+def _value_of(name: str) -> Callable[[str], str]:
+    """Return what reads the value of a field of the entry, as the loader would."""
+    form = FORMS[table.message("PrincipalToken").fields[name].format]
+
+    def read(text: str) -> str:
+        fault = "" if form.usual.fullmatch(text) else form.fault(text)
+        if fault:
+            raise argparse.ArgumentTypeError(fault)
+        return text
+
+    return read
+
+
+def _written(text: str) -> str:
+    return value_text(escape(text))

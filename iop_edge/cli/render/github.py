@@ -1,16 +1,18 @@
 """What is wrong with a config, as annotations of a GitHub workflow."""
 
+from iop_edge.cli.render.report import verdict
 from iop_edge.cli.render.text import printable
+from iop_edge.cli.style import PLAIN
 from iop_edge.errors import Report, Violation
 
 
-def report_github(report: Report) -> str:
-    """Return one workflow command a finding."""
+def report_github(report: Report, *, ok: bool) -> str:
+    """Return one workflow command a finding, and, for the log, the verdict that the exit code comes from too."""
     errors = [_command("error", violation) for violation in report.violations]
     warnings = [_command("warning", warning) for warning in report.warnings]
     unlisted = report.total - len(report.violations)
     more = [f"::error::and {unlisted} more"] if unlisted else []
-    return "\n".join([*errors, *more, *warnings])
+    return "\n".join([*errors, *more, *warnings, verdict(report, PLAIN, ok=ok)])
 
 
 def _command(level: str, violation: Violation) -> str:

@@ -13,7 +13,7 @@ def report_text(report: Report, style: Style, *, ok: bool) -> str:
         *violation_lines(report.violations, report.excerpts, style),
         *([f"... and {report.total - len(report.violations)} more"] if report.total > len(report.violations) else []),
         *warning_lines(report.warnings, report.excerpts, style),
-        _verdict(report, style, ok=ok),
+        verdict(report, style, ok=ok),
     ]
     return "\n".join(lines)
 
@@ -30,7 +30,8 @@ def warning_lines(warnings: Iterable[Violation], excerpts: Mapping[Span, Excerpt
         yield from _lines(warning, excerpts, "warning: ", Paint.CAUTION, style)
 
 
-def _verdict(report: Report, style: Style, *, ok: bool) -> str:
+def verdict(report: Report, style: Style, *, ok: bool) -> str:
+    """Return whether a config is valid, in a word, and how many violations and warnings there are, listed or not."""
     word = style.paint("valid", Paint.GOOD) if ok else style.paint("not valid", Paint.BAD)
     counts = [counted(report.total, "violation")] if report.total else []
     counts += [counted(len(report.warnings), "warning")] if report.warnings else []

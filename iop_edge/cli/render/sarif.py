@@ -1,17 +1,31 @@
 """What is wrong with a config, as a SARIF 2.1.0 log for code scanning."""
 
+import re
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from iop_edge.errors import Report, Violation
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_ROW: Final = re.compile(r"^\| `(?P<rule>[a-z0-9_.]+)` \| (?P<meaning>.+) \|$", re.MULTILINE)
 
 
-def report_sarif(report: Report, version: str) -> dict[str, Any]:
-    """Return the log of one run. `version` is that of the program."""
+def rule_meanings(page: str) -> dict[str, str]:
+    """Return what each rule means, from the page of the documentation that lists them."""
+    return {row["rule"]: row["meaning"] for row in _ROW.finditer(page)}
+
+
+def report_sarif(report: Report, version: str, meanings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the log of one run.
+
+    Args:
+        report: what was found.
+        version: that of the program.
+        meanings: what rules mean, by their ids.
+    """
     rules = sorted({finding.rule for finding in (*report.violations, *report.warnings)})
-    driver = {"name": "iop-edge", "version": version, "rules": [{"id": rule} for rule in rules]}
+    driver = {"name": "iop-edge", "version": version, "rules": [_rule(rule, meanings) for rule in rules]}
     results = [
         *(_result("error", violation, rules) for violation in report.violations),
         *(_result("warning", warning, rules) for warning in report.warnings),
@@ -24,6 +38,11 @@ def report_sarif(report: Report, version: str) -> dict[str, Any]:
         "properties": {"total": report.total},
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: str, meanings: Mapping[str, str]) -> dict[str, Any]:
+    meaning = meanings.get(rule)
+    return {"id": rule, "shortDescription": {"text": meaning}} if meaning else {"id": rule}
 
 
 def _result(level: str, finding: Violation, rules: list[str]) -> dict[str, Any]:
@@ -42,10 +61,15 @@ def _result(level: str, finding: Violation, rules: list[str]) -> dict[str, Any]:
 
 def _location(finding: Violation) -> dict[str, Any]:
     assert finding.span is not None
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.span.file)}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.span.file)}}
     if finding.span.line:
         physical["region"] = {"startLine": finding.span.line, "startColumn": finding.span.column}
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
     return location
+
+
+def _uri(file: str) -> str:
+    path = quote(file, errors="surrogateescape")
+    return f"file://{path}" if path.startswith("/") else path
