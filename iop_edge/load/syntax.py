@@ -23,6 +23,7 @@ _TOO_DEEP: Final = "nesting depth"
 _HINTS: Final = (
     ("cannot start any token", "indent with spaces; write text that begins with a special character in quotes"),
     ("mapping values are not allowed", "write a value that has a colon and a space in it in quotes"),
+    ("question mark", "within { } or [ ] write text that has a question mark in it in quotes"),
     ("unknown escape", "in double quotes a backslash begins an escape; use single quotes, or write it twice"),
 )
 

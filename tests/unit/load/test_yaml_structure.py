@@ -171,6 +171,40 @@ def test_escape_of_no_character_is_a_syntax_error(escape: str, parser: ParserFac
 
 
 @both_parsers
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("edge: {id: a?b}", 1),
+        ("edge: {id: a? }", 1),
+        ("x-a: [a, b?]\nedge: {id: a}", 1),
+        ("edge:\n  id: a?b\n  name: x\nnodes: [{providers: [{base_url: http://h/?a=b}]}]", 4),
+        ("models: [{usage_attribution: {a?: b}}]", 1),
+        (r'edge: {id: "a\/b"}', 1),
+        (r'edge: {id: "a\\\/b"}', 1),
+    ],
+)
+def test_what_go_cannot_parse_is_a_syntax_error(text: str, line: int, parser: ParserFactory) -> None:
+    assert [(rule, at) for rule, _, at, _ in found(text, parser)] == [("yaml.syntax", line)]
+
+
+@both_parsers
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [
+        ("edge:\n  id: a?b", "a?b"),
+        ("edge: {id: 'a?b'}", "a?b"),
+        ("edge: {? id : a}  # why?", "a"),
+        ("x-a: [a, {b: c}]\nedge:\n  id: a?b", "a?b"),
+        (r'edge: {id: "a\\/b"}', r"a\/b"),
+        (r"edge: {id: 'a\/b'}", r"a\/b"),
+        (r"edge: {id: a\/b}", r"a\/b"),
+    ],
+)
+def test_question_mark_or_slash_that_means_itself(text: str, identity: str, parser: ParserFactory) -> None:
+    assert tree(text, parser) == {"edge": {"id": identity}}
+
+
+@both_parsers
 def test_second_document_is_an_error_at_its_line(parser: ParserFactory) -> None:
     assert found("edge: {id: a}\n---\nnodes: []\n", parser) == [("yaml.documents", "", 2, 1)]
 
