@@ -4,7 +4,9 @@ Everything below is loaded when it is first used: a program that only checks a f
 or the network code.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -62,6 +64,17 @@ _HOMES: Final = {
     "iop_edge.runtime.refusal": ("NoProviderError",),
 }
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
+
+
+class _Front(ModuleType):
+    """Keeps public names: importing the sub-package `load` binds it here, and would hide the function `load`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Front
 
 
 def __getattr__(name: str) -> Any:
