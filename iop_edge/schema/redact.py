@@ -5,7 +5,7 @@ Redaction goes by field, never by text: a value that looks like a secret in a fi
 
 import re
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import REDACTED, ReadTree, Sourced
@@ -49,11 +49,20 @@ def url_holds_secret(text: str) -> bool:
         parts = urlsplit(text)
     except ValueError:
         return any(mark in text for mark in "@?#")
-    if "@" in (parts.netloc or text):  # what is meant to be a URL and is none may still carry user information
+    # What is meant to be a URL and is none, say for a slash in a password, may still carry user information.
+    if "@" in (parts.netloc if parts.netloc and _has_sound_port(parts) else text):
         return True
     # For some servers a semicolon separates parameters too; a fragment goes to none, but it is shown.
     query = f"{parts.query}&{parts.fragment}".replace(";", "&")
     return any(is_key_like(name) for name, _ in parse_qsl(query, keep_blank_values=True))
+
+
+def _has_sound_port(parts: SplitResult) -> bool:
+    try:
+        parts.port  # noqa: B018 - raises for a port that is none
+    except ValueError:
+        return False
+    return True
 
 
 def is_key_like(name: str) -> bool:

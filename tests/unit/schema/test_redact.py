@@ -21,6 +21,8 @@ ADAPTER = table.message("AdapterInstance")
         "https://example.net/v1#access_token=abc",
         "https://example.net/v1?passphrase=abc",
         "http://u:pw@[broken",
+        "http://u:p/w@example.net/v1",
+        "http://u:p#w@example.net/v1",
         "http://[broken?key=abc",
     ],
 )
@@ -37,6 +39,8 @@ def test_a_url_with_a_credential_in_it_is_a_secret(url: str) -> None:
         "https://example.net/v1?page=2",
         "https://example.net/v1#keyboard=x",
         "http://[broken",
+        "http://example.net:99999/?page=2",
+        "http://example.net/@scope/v1",
     ],
 )
 def test_a_url_without_a_credential_is_shown(url: str) -> None:
