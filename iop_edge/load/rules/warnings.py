@@ -68,7 +68,7 @@ def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -
         instance = instances.get(provider.tree.get("adapter", ""))
         url = known(instance.tree.get("base_url")) if instance is not None else None
         if url is not None:
-            hosts.setdefault(urlsplit(url).netloc.rpartition("@")[2].lower(), identity)
+            hosts.setdefault(urlsplit(url).hostname or "", identity)
     if len(hosts) > 1:
         message = f"a caller's provider token could reach {len(hosts)} hosts, by providers {', '.join(hosts.values())}"
         path = ROOT.child("openai").child("provider_auth")

@@ -38,6 +38,7 @@ def test_what_is_worth_a_look_is_warned_of(text: str, warnings: list[tuple[str, 
     [
         ("enabled: true", "other.test", True),
         ("enabled: true", "one.test", False),
+        ("enabled: true", "ONE.test:8443", False),
         ("enabled: false", "other.test", False),
         ("enabled: true, providers: [p]", "other.test", False),
     ],
