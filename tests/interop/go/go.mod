@@ -6,6 +6,7 @@ require (
 	github.com/iop-edge/iop-edge/gen/go v0.0.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
+	gopkg.in/yaml.v3 v3.0.1
 )
 
 require (

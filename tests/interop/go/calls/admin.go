@@ -8,8 +8,13 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// propose asks an Edge what a config would do, and what it runs.
-func propose(ctx context.Context, address string) error {
+var modes = map[string]adminv1.RefreshMode{
+	"dry-run": adminv1.RefreshMode_REFRESH_MODE_DRY_RUN,
+	"apply":   adminv1.RefreshMode_REFRESH_MODE_APPLY,
+}
+
+// propose hands an Edge a config, and then asks what it runs.
+func propose(ctx context.Context, address, mode string) error {
 	content, err := readInput()
 	if err != nil {
 		return err
@@ -21,7 +26,7 @@ func propose(ctx context.Context, address string) error {
 	defer connection.Close()
 	edge := adminv1.NewEdgeAdminServiceClient(connection)
 	refresh, err := edge.Refresh(ctx, &adminv1.RefreshRequest{
-		Mode:   adminv1.RefreshMode_REFRESH_MODE_DRY_RUN,
+		Mode:   modes[mode],
 		Layers: []*adminv1.ConfigLayer{{Name: "edge.yaml", Content: content}},
 	})
 	if err != nil {

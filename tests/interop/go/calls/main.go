@@ -1,10 +1,14 @@
 // Command calls speaks the project's gRPC services with grpc-go: as an Edge, as a Node, and as a client of an Edge.
 //
 //	calls edge ADDRESS TOKEN    pushes the NodeConfigPayload (binary) on standard input to a Node
-//	calls node ID TOKEN         is a Node on a free port; writes its address, then each payload it commits
-//	calls admin ADDRESS         proposes the layer on standard input as a dry run, then asks for the status
+//	calls node ID TOKEN [ADDRESS]
+//	    is a Node, on a free port where it is not told one; writes its address, then each payload that it runs. It
+//	    refuses a concurrency above 100; one of 66 passes its check and is refused when it is to run
+//	calls fleet COUNT HUNG TOKEN
+//	    is the Nodes node-0, node-1, ... on free ports, of which the first HUNG answer no push; writes their addresses
+//	calls admin ADDRESS MODE    proposes the layer on standard input, dry-run or apply, then asks for the status
 //
-// Messages are written to standard output in protojson, one a line.
+// Messages are written to standard output in protojson, one a line. Servers run until their standard input ends.
 package main
 
 import (
@@ -14,6 +18,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -36,11 +41,20 @@ func run(arguments []string) error {
 	case len(arguments) == 3 && arguments[0] == "edge":
 		return pushOnce(ctx, arguments[1], arguments[2])
 	case len(arguments) == 3 && arguments[0] == "node":
-		return serveNode(arguments[1], arguments[2])
-	case len(arguments) == 2 && arguments[0] == "admin":
-		return propose(ctx, arguments[1])
+		return serveNode(arguments[1], arguments[2], "127.0.0.1:0")
+	case len(arguments) == 4 && arguments[0] == "node":
+		return serveNode(arguments[1], arguments[2], arguments[3])
+	case len(arguments) == 4 && arguments[0] == "fleet":
+		count, errCount := strconv.Atoi(arguments[1])
+		hung, errHung := strconv.Atoi(arguments[2])
+		if err := errors.Join(errCount, errHung); err != nil {
+			return err
+		}
+		return serveFleet(count, hung, arguments[3])
+	case len(arguments) == 3 && arguments[0] == "admin":
+		return propose(ctx, arguments[1], arguments[2])
 	}
-	return errors.New("usage: calls edge ADDRESS TOKEN | node ID TOKEN | admin ADDRESS")
+	return errors.New("usage: calls edge ADDRESS TOKEN | node ID TOKEN [ADDRESS] | fleet COUNT HUNG TOKEN | admin ADDRESS MODE")
 }
 
 func readInput() ([]byte, error) {

@@ -14,30 +14,68 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// node takes every payload that is its own.
+const (
+	maxConcurrency    = 100 // more is refused
+	fickleConcurrency = 66  // passes its check, and is refused when it is to run
+)
+
+const (
+	committed = runtimev1.NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_COMMITTED
+	unchanged = runtimev1.NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_UNCHANGED
+	rejected  = runtimev1.NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_REJECTED
+	commit    = runtimev1.NodeConfigRefreshMode_NODE_CONFIG_REFRESH_MODE_COMMIT
+)
+
+// node keeps to the order of generations, and tells `taken` of each payload that it runs from then on.
 type node struct {
 	runtimev1.UnimplementedNodeConfigServiceServer
 
 	id, token string
+	taken     func(*runtimev1.NodeConfigPayload) error
+	hangs     bool // it shakes hands, and answers no push
 
 	mutex   sync.Mutex
 	running *runtimev1.RunningPayload
 }
 
 // serveNode is a Node until its standard input ends.
-func serveNode(id, token string) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func serveNode(id, token, address string) error {
+	taken := func(payload *runtimev1.NodeConfigPayload) error { return show(payload) }
+	server, err := start(&node{id: id, token: token, taken: taken}, address)
 	if err != nil {
 		return err
 	}
-	fmt.Println(listener.Addr())
+	_, err = readInput()
+	server.Stop()
+	return err
+}
+
+// serveFleet is many Nodes that keep to themselves what they run, until its standard input ends.
+func serveFleet(count, hung int, token string) error {
+	taken := func(*runtimev1.NodeConfigPayload) error { return nil }
+	for index := range count {
+		id := fmt.Sprintf("node-%d", index)
+		server, err := start(&node{id: id, token: token, taken: taken, hangs: index < hung}, "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer server.Stop()
+	}
+	_, err := readInput()
+	return err
+}
+
+// start serves a Node and writes its address.
+func start(served *node, address string) (*grpc.Server, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
 	server := grpc.NewServer()
-	runtimev1.RegisterNodeConfigServiceServer(server, &node{id: id, token: token})
-	go func() {
-		_, _ = readInput()
-		server.Stop()
-	}()
-	return server.Serve(listener)
+	runtimev1.RegisterNodeConfigServiceServer(server, served)
+	go func() { _ = server.Serve(listener) }()
+	fmt.Println(listener.Addr())
+	return server, nil
 }
 
 func (n *node) check(ctx context.Context) error {
@@ -58,27 +96,55 @@ func (n *node) Handshake(ctx context.Context, _ *runtimev1.HandshakeRequest) (*r
 	return &runtimev1.HandshakeResponse{ProtocolVersion: protocolVersion, NodeId: n.id, Running: n.running}, nil
 }
 
-// NodeConfigRefresh takes a payload.
+// NodeConfigRefresh checks a payload, and takes it where that is asked for.
 func (n *node) NodeConfigRefresh(
 	ctx context.Context, request *runtimev1.NodeConfigRefreshRequest,
 ) (*runtimev1.NodeConfigRefreshResponse, error) {
 	if err := n.check(ctx); err != nil {
 		return nil, err
 	}
+	if n.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	if request.GetMode() == runtimev1.NodeConfigRefreshMode_NODE_CONFIG_REFRESH_MODE_COMMIT {
+	if refusal := n.refusal(request); refusal != nil {
+		return n.answer(rejected, refusal), nil
+	}
+	if string(request.GetPayloadHash()) == string(n.running.GetPayloadHash()) {
+		return n.answer(unchanged), nil
+	}
+	if request.GetMode() == commit {
 		n.running = &runtimev1.RunningPayload{
 			Generation: request.GetGeneration(), PayloadHash: request.GetPayloadHash(), Revision: request.GetRevision(),
 		}
-		if err := show(request.GetPayload()); err != nil {
+		if err := n.taken(request.GetPayload()); err != nil {
 			return nil, err
 		}
 	}
+	return n.answer(committed), nil
+}
+
+func (n *node) refusal(request *runtimev1.NodeConfigRefreshRequest) *runtimev1.NodeViolation {
+	if request.GetGeneration() <= n.running.GetGeneration() {
+		return &runtimev1.NodeViolation{Rule: "node.generation", Path: "generation", Message: "is not newer"}
+	}
+	concurrency := request.GetPayload().GetRuntime().GetConcurrency()
+	if concurrency > maxConcurrency || concurrency == fickleConcurrency && request.GetMode() == commit {
+		return &runtimev1.NodeViolation{
+			Rule: "node.concurrency", Path: "payload.runtime.concurrency", Message: "is more than this Node runs",
+		}
+	}
+	return nil
+}
+
+func (n *node) answer(
+	outcome runtimev1.NodeConfigRefreshOutcome, violations ...*runtimev1.NodeViolation,
+) *runtimev1.NodeConfigRefreshResponse {
 	return &runtimev1.NodeConfigRefreshResponse{
-		Outcome: runtimev1.NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_COMMITTED,
-		Running: proto.CloneOf(n.running),
-	}, nil
+		Outcome: outcome, Running: proto.CloneOf(n.running), Violations: violations,
+	}
 }
 
 // WatchHealth says once that nothing is known, and keeps the session.
