@@ -81,9 +81,7 @@ def contract(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run all tests that need no Go, the commands from an installed wheel."""
-    session.install(*_groups("test", "oracle", "generate"))
-    session.install("--force-reinstall", "--no-deps", ".")
-    session.install(*_RUNTIME)
+    _install_project(session, "test", "oracle", "generate")
     session.run("python", "-I", "-c", _COMES_FROM_THE_WHEEL)
     session.run("pytest", "-m", "not go", *session.posargs)
 
@@ -95,7 +93,7 @@ def interop(session: nox.Session) -> None:
         if os.environ.get("CI"):
             session.error("Go is missing: it must be on PATH where CI is set")
         session.skip("Go is missing: the Go side of the wire is not compared")
-    session.install(*_RUNTIME, *_groups("test", "oracle", "generate"))
+    _install_project(session, "test", "oracle", "generate")
     session.run("python", "-m", "codegen", "--check", "go")
     for module in ("gen/go", "tests/interop/go"):
         session.run("go", "-C", module, "vet", "./...", external=True)
@@ -105,9 +103,15 @@ def interop(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure loading and planning, as ratios to a yardstick of the same run."""
-    session.install(*_RUNTIME, *_groups("test"))
+    _install_project(session, "test")
     for subject in ("load", "plan"):
         session.run("python", "-m", f"bench.{subject}", *session.posargs)
+
+
+def _install_project(session: nox.Session, *groups: str) -> None:
+    """Install the project as its users do, from a wheel: anew each time, since its version does not change."""
+    session.install(*_RUNTIME, *_groups(*groups))
+    session.install("--force-reinstall", "--no-deps", ".")
 
 
 def _last_release(session: nox.Session) -> str:

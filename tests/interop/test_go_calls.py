@@ -72,6 +72,7 @@ async def lines_of(program: Path, *arguments: str, given: bytes = b"") -> list[A
 async def python_node() -> AsyncIterator[Address]:
     listening: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
     node = asyncio.create_task(run_node(NodeId("gpu-a"), "127.0.0.1:0", [TOKEN], ready=listening.set_result))
+    node.add_done_callback(lambda _: listening.done() or listening.cancel())
     try:
         yield await listening
     finally:
@@ -152,7 +153,7 @@ def test_go_client_proposes_a_config_to_a_python_edge(go_programs: Path) -> None
     async def scenario() -> list[Any]:
         candidate = CONFIG.format(address=ANY_ADDRESS, token=TOKEN, concurrency=4)
         async with python_edge() as address:
-            return await lines_of(go_programs / "calls", "admin", str(address), given=candidate.encode())
+            return await lines_of(go_programs / "calls", "admin", str(address), "dry-run", given=candidate.encode())
 
     result, status = run(scenario())
     assert (result["status"], result["mode"]) == ("REFRESH_STATUS_REJECTED", "REFRESH_MODE_DRY_RUN")
