@@ -1,5 +1,6 @@
 """Reads config files, and what their references point to, for the loader, which itself reads nothing."""
 
+import errno
 import os
 import stat
 import sys
@@ -121,6 +122,8 @@ def _resolver(env: Mapping[str, str] | None, *, offline: bool) -> Resolver | Non
 
 
 def _read_stdin() -> bytes:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "standard input is closed")
     return _beginning(sys.stdin.buffer, DEFAULT_LIMITS.max_bytes)
 
 

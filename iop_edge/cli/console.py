@@ -41,6 +41,14 @@ class Console:
         """Write something that is no result: a fault, or progress."""
         _write(self._stderr, text)
 
+    def settle(self) -> None:
+        """Give up what a stream could not take: the interpreter would try again, and end with a code of its own."""
+        for stream in (self._stdout, self._stderr):
+            try:
+                stream.flush()
+            except OSError:
+                _silence(stream)
+
 
 def _prepared(stream: TextIO | None, mode: str, errors: str) -> TextIO:
     """Return a stream of the process that takes any text; one that was closed before the start is one to nowhere."""

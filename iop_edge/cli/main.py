@@ -41,7 +41,10 @@ class _CommandModule(Protocol):
 
 def entry() -> NoReturn:
     """Run the command of this process and exit with its code."""
-    sys.exit(run(sys.argv[1:], Console.of_process()))
+    console = Console.of_process()
+    code = run(sys.argv[1:], console)
+    console.settle()
+    sys.exit(code)
 
 
 def run(argv: Sequence[str], console: Console) -> int:

@@ -1,4 +1,7 @@
-"""Log lines: one JSON object each, or a line for people. Neither ever holds a traceback, which could quote a secret."""
+"""Log lines: one JSON object each, or a line for people. Neither ever holds a traceback, which could quote a secret.
+
+A line that nobody can take, since the stream is closed, full, or without a reader, is dropped: an Edge serves on.
+"""
 
 import json
 import logging
@@ -9,6 +12,11 @@ from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 _OWN: Final = "iop_edge"
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - a name of logging's
+        """Drop the line; logging would print a traceback, with the line's values in it."""
 
 
 class _JsonFormatter(logging.Formatter):
@@ -35,12 +43,12 @@ _FORMATTERS: Final[Mapping[str, type[logging.Formatter]]] = MappingProxyType(
 
 
 @contextmanager
-def logging_to(stream: TextIO, settings: Mapping[str, Any]) -> Iterator[None]:
+def logging_to(stream: TextIO | None, settings: Mapping[str, Any]) -> Iterator[None]:
     """Write the log lines of this process to a stream, as the `logging` section of a config says.
 
     The level is that of our own lines. Libraries tell of faults alone: below that they print what they send.
     """
-    handler = logging.StreamHandler(stream)
+    handler = _Handler(stream)
     handler.setFormatter(_FORMATTERS[settings["format"]]())
     chosen = logging.getLevelNamesMapping()[settings["level"].upper()]
     root, own = logging.getLogger(), logging.getLogger(_OWN)

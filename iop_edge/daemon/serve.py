@@ -119,5 +119,7 @@ async def _reload_whenever(edge: Edge, asked: asyncio.Event) -> None:
 
 def _say_ready(edge: Edge, addresses: tuple[Address, ...]) -> None:
     where = ", ".join(map(str, addresses))
-    sys.stderr.write(f"iop-edge: ready, revision {edge.revision}, admin {where}\n")
-    sys.stderr.flush()
+    if sys.stderr is not None:  # as it is where it was closed before the start
+        with suppress(OSError):
+            sys.stderr.write(f"iop-edge: ready, revision {edge.revision}, admin {where}\n")
+            sys.stderr.flush()

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.processes import command, running, said, session, stop
+from tests.e2e.processes import clean_environ, command, running, said, session, stop
+from tests.support import COMMAND
 
 CONFIG = """\
 edge: {id: edge-1}
@@ -158,3 +159,16 @@ def test_second_edge_on_one_state_directory_is_a_fault(machine: Machine) -> None
     assert second.returncode == 4
     assert second.stderr.count(b"\n") == 1
     assert b"state" in second.stderr
+
+
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full"])
+def test_edge_whose_log_nobody_takes_serves_and_stops_clean(machine: Machine, stream: str) -> None:
+    shell = ("/bin/sh", "-c", f'exec "$0" "$@" {stream}', str(COMMAND))
+    arguments = ("serve", "--state-dir", "state", "--admin", machine.admin)
+    with subprocess.Popen((*shell, *arguments), cwd=machine.directory, env=clean_environ(), text=True) as process:
+        try:
+            answers = (command("status", "--admin", machine.admin).returncode for _ in range(100))
+            assert 0 in answers, "it never served"
+            assert stop(process) == 0
+        finally:
+            process.kill()

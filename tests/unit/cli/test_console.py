@@ -73,6 +73,20 @@ def test_full_disk_is_one_line_and_an_exit_code() -> None:
     assert (finished.returncode, finished.stderr) == (4, b"iop-edge: No space left on device\n")
 
 
+def test_error_stream_that_is_full_changes_no_exit_code() -> None:
+    script = "from iop_edge.cli.main import entry; import sys; sys.argv[1:] = ['config', 'rollback', 'x']; entry()"
+    shell = ["/bin/sh", "-c", 'exec "$0" -c "$1" 2>/dev/full', sys.executable, script]
+    assert subprocess.run(shell, capture_output=True, check=False, timeout=60).returncode == 2
+
+
+def test_standard_input_that_is_closed_is_a_file_that_cannot_be_read() -> None:
+    script = "from iop_edge.cli.main import entry; import sys; sys.argv[1:] = ['config', 'check', '-']; entry()"
+    shell = ["/bin/sh", "-c", 'exec "$0" -c "$1" <&-', sys.executable, script]
+    finished = subprocess.run(shell, capture_output=True, check=False, timeout=60)
+    assert (finished.returncode, finished.stderr) == (1, b"")
+    assert b"[file.unreadable]" in finished.stdout
+
+
 def test_input_that_is_not_utf_8_is_taken_byte_for_byte() -> None:
     script = "from iop_edge.cli.main import entry; import sys; sys.argv[1:] = ['config', 'hash-token']; entry()"
     command = [sys.executable, "-c", script]

@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import logging
@@ -42,6 +43,17 @@ def test_a_text_log_is_one_line_each_without_control_characters() -> None:
 @pytest.mark.parametrize(("level", "messages"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
 def test_the_level_is_the_lowest_that_is_written(level: str, messages: int) -> None:
     assert len(lines("json", level)) == messages
+
+
+class _Full(io.StringIO):
+    def write(self, _text: str, /) -> int:
+        raise OSError(errno.ENOSPC, "no space left")
+
+
+def test_a_line_that_cannot_be_written_is_dropped_and_nobody_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_to(_Full(), {"format": "text", "level": "info"}):
+        OWN.info("a day like any other")
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.contract("CFG-08")
