@@ -23,6 +23,9 @@ _LOG: Final = logging.getLogger(__name__)
 _MAY_HAVE_TAKEN: Final = frozenset((NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED, NodeOutcome.UNKNOWN))
 """Outcomes after which a Node may run the new payload, and must be put back when the apply fails."""
 
+_MOST_LOGGED: Final = 20
+"""How many of the reasons of one rejection are logged."""
+
 Load = Callable[[], Snapshot]
 """Loads a candidate when its turn has come, in a thread; raises `ConfigError` for one that does not load."""
 
@@ -224,3 +227,5 @@ def _log(request: Request, result: RefreshResult) -> None:
         len(result.changes),
         len(result.pending),
     )
+    for violation in result.violations[:_MOST_LOGGED]:
+        _LOG.warning("rejected: %s", violation)

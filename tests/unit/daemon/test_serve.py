@@ -124,6 +124,7 @@ def test_sighup_makes_it_read_its_files_again_and_a_bad_file_keeps_the_last_good
             house.tracked.write_text("edge: [")
             edge.process.send_signal(signal.SIGHUP)
             await edge.says("reload: rejected")
+            await edge.says("[yaml.syntax]")
             assert (await client.status()).revision == 2
             assert [entry.trigger for entry in await client.history(2)] == [Trigger.RELOAD, Trigger.RELOAD]
 
