@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iop_edge.errors import ConfigError
+from iop_edge.errors import ConfigError, Report
 from iop_edge.files import STDIN, FileResolver, read_sources
 from iop_edge.load.pipeline import load_sources
 from iop_edge.load.references import ReferenceFailure, Resolver
@@ -46,7 +46,7 @@ class _Reading:
 
     sources: tuple[tuple[str, bytes], ...]
     answers: _Recorder
-    outcome: Snapshot | ConfigError
+    outcome: Snapshot | Report
 
 
 class OwnFiles:
@@ -84,26 +84,27 @@ class OwnFiles:
         """
         with self._lock:
             outcome = self._read()
-        if isinstance(outcome, ConfigError):
-            raise outcome
+        if isinstance(outcome, Report):
+            # An error that is raised again and again keeps the way of each time: this one is new.
+            raise ConfigError(outcome)
         return outcome
 
-    def _read(self) -> Snapshot | ConfigError:
+    def _read(self) -> Snapshot | Report:
         try:
             sources = self._sources()
         except ConfigError as error:
             self._last = None
-            return error
+            return error.report
         digests = tuple((source.name, hashlib.sha256(source.data).digest()) for source in sources)
         last = self._last
         if last is not None and last.sources == digests and last.answers.holds():
             return last.outcome
         answers = _Recorder(self._resolver)
-        outcome: Snapshot | ConfigError
+        outcome: Snapshot | Report
         try:
             outcome = load_sources(sources, answers)
         except ConfigError as error:
-            outcome = error
+            outcome = error.report
         self._last = _Reading(digests, answers, outcome)
         return outcome
 

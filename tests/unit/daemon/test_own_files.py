@@ -86,9 +86,12 @@ def test_files_that_are_wrong_raise_each_time_until_they_are_mended(tmp_path: Pa
     with pytest.raises(ConfigError, match=r"file\.missing"):
         files.load()
     path.write_text("edge: {id: e, colour: red}\n")
+    raised = []
     for _ in range(2):
-        with pytest.raises(ConfigError, match=r"field\.unknown"):
+        with pytest.raises(ConfigError, match=r"field\.unknown") as caught:
             files.load()
+        raised.append(caught.value)
+    assert raised[0] is not raised[1], "an error that is raised again keeps the traceback of each time"
     path.write_text(CONFIG % "${file:name.txt}")
     for _ in range(2):
         with pytest.raises(ConfigError, match=r"name\.txt"):
