@@ -4,7 +4,6 @@ History holds no raw secret. What came from a reference is resolved anew; a secr
 taken from the same path of the present config.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,13 +11,15 @@ from typing import Any
 import yaml
 
 from iop_edge.errors import ConfigError, Report, Span, Violation
+from iop_edge.load.dump import yaml_json
 from iop_edge.load.pipeline import load_sources
 from iop_edge.load.references import Resolver, absolute_files, escape
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.load.source import Source
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
-from iop_edge.schema.values import REDACTED, ReadTree, Sourced
+from iop_edge.schema.redact import is_secret
+from iop_edge.schema.values import REDACTED, ReadTree, Sourced, plain
 from iop_edge.store.base import Applied
 
 
@@ -39,7 +40,7 @@ def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot
     if missing:
         raise ConfigError(Report(violations=tuple(missing), total=len(missing)))
     name = f"revision {applied.revision}"
-    data = json.dumps(kept, ensure_ascii=False).encode()
+    data = yaml_json(kept).encode()
     try:
         snapshot = load_sources([Source(name, data, private=True, base_dir="/")], resolver)
     except ConfigError as error:
@@ -73,9 +74,12 @@ def _fill(kept: dict[str, Any], message: table.Message, secrets: ReadTree, path:
         elif field.is_message:
             yield from _fill(value, field.message(), present or {}, here)
         elif field.kind is table.Kind.MAP:
-            yield from _fill_entries(value, present or {}, here)
+            yield from _fill_entries(value, field, present or {}, here)
         elif value == REDACTED:
-            yield from _fill_one(kept, name, present, here)
+            if _is_given(present, field):
+                kept[name] = _as_written(present)
+            else:
+                yield here
 
 
 def _fill_items(kept: list[Any], message: table.Message, present: list[Any], path: Path) -> Iterator[Path]:
@@ -88,17 +92,24 @@ def _fill_items(kept: list[Any], message: table.Message, present: list[Any], pat
         yield from _fill(item, message, by_identity.get(key, {}), path.key(key))
 
 
-def _fill_entries(kept: dict[str, Any], present: ReadTree, path: Path) -> Iterator[Path]:
+def _fill_entries(kept: dict[str, Any], field: table.Field, present: ReadTree, path: Path) -> Iterator[Path]:
     by_name = {key.lower(): value for key, value in present.items()}
     for key, value in kept.items():
         if value == REDACTED:
-            yield from _fill_one(kept, key, by_name.get(key.lower()), path.key(key))
+            secret = by_name.get(key.lower())
+            if _is_given(secret, field, key):
+                kept[key] = _as_written(secret)
+            else:
+                yield path.key(key)
 
 
-def _fill_one(kept: dict[str, Any], key: str, present: Any, path: Path) -> Iterator[Path]:
-    if isinstance(present, Sourced):
-        kept[key] = absolute_files(present.reference, present.base_dir)
-    elif isinstance(present, str):
-        kept[key] = escape(present)
-    else:
-        yield path
+def _is_given(present: Any, field: table.Field, map_key: str = "") -> bool:
+    """Tell whether a present value is a secret: a URL that holds none cannot stand for one that held one."""
+    value = plain(present)
+    return isinstance(value, str) and is_secret(field, value, map_key)
+
+
+def _as_written(secret: Any) -> str:
+    if isinstance(secret, Sourced):
+        return absolute_files(secret.reference, secret.base_dir)
+    return escape(str(secret))

@@ -88,9 +88,9 @@ class _Writer:
     def _scalar(self, value: Any, field: Field, map_key: str = "") -> str:
         if value.__class__ is str:
             shown = redact_text(field, value, map_key)
-            return _quoted(REDACTED) if shown is REDACTED else _text(escape(shown))
+            return yaml_json(REDACTED) if shown is REDACTED else _text(escape(shown))
         if isinstance(value, Sourced):
-            return _quoted(REDACTED if reveals(field, value.reference, map_key) else self._reference(value))
+            return yaml_json(REDACTED if reveals(field, value.reference, map_key) else self._reference(value))
         if value.__class__ is bool:
             return "true" if value else "false"
         return REDACTED if field.sensitive else repr(value)
@@ -104,12 +104,13 @@ def _key(key: str, indent: str) -> str:
 def _text(text: str) -> str:
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
-    return _quoted(text)
+    return yaml_json(text)
 
 
-def _quoted(text: str) -> str:
-    quoted = json.dumps(text, ensure_ascii=False)
-    return quoted if quoted.isprintable() else "".join(map(_escaped, quoted))
+def yaml_json(value: Any) -> str:
+    """Return a JSON value on one line that YAML reads as the same value, whatever characters its texts have."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
 def _escaped(character: str) -> str:

@@ -70,6 +70,19 @@ def test_a_reference_of_old_resolves_in_the_environment_of_now() -> None:
         restore(kept(old), old.tree, FileResolver({}))
 
 
+@pytest.mark.parametrize("name", [r"\ufeffx", r"\u2028", r"\U0001f511", r"\t", r"\x7f"])
+def test_a_text_of_characters_that_yaml_takes_only_as_escapes_is_restored(name: str) -> None:
+    old = loaded(config(name=f'"{name}"'))
+    assert restore(kept(old), old.tree, FileResolver({})) == old
+
+
+def test_a_url_without_a_secret_does_not_stand_for_one_that_had_one() -> None:
+    old, present = loaded(config()), loaded(config().replace("user:s3cr3t@", ""))
+    with pytest.raises(ConfigError) as caught:
+        restore(kept(old), present.tree, FileResolver({}))
+    assert [violation.path for violation in caught.value.violations] == ["nodes[node/7@x].adapters[main].base_url"]
+
+
 def test_every_secret_that_is_missing_is_named() -> None:
     old, present = loaded(config()), loaded("edge: {id: e}")
     with pytest.raises(ConfigError) as caught:
