@@ -127,7 +127,7 @@ def _live_only(result: RefreshResult, running: Running, candidate: Snapshot, key
         mix = snapshot_of(live_part(running.snapshot, candidate))
     except ConfigError as error:
         # The candidate itself is fine: what keeps its live part from running alone is no reason to reject it.
-        return Proposal(replace(result, pending=result.changes, warnings=result.warnings + error.violations))
+        return Proposal(replace(result, pending=result.changes, warnings=(*result.warnings, *_of_live_part(error))))
     rest: tuple[Change, ...] = plan(mix, candidate).changes
     result = replace(result, pending=rest)
     live = plan(running.snapshot, mix)
@@ -135,6 +135,12 @@ def _live_only(result: RefreshResult, running: Running, candidate: Snapshot, key
         return Proposal(result)
     following = Running(mix, Revision(running.revision + 1), mix.digest(key), running.payloads)
     return _with_next(result, following, live.changed_nodes, key)
+
+
+def _of_live_part(error: ConfigError) -> Iterator[Violation]:
+    """Yield why the live part of a candidate is not applied: it is not valid without the rest."""
+    for violation in error.violations:
+        yield replace(violation, message=f"the live part is not valid alone: {violation.message}")
 
 
 def _with_next(result: RefreshResult, following: Running, changed_nodes: Iterable[str], key: bytes) -> Proposal:

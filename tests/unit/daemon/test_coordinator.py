@@ -11,6 +11,7 @@ from iop_edge.ids import NodeId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
+from tests import trees
 from tests.support import run
 from tests.unit.daemon.scripted import BOTH_MODES, Bench, config, outcomes, paths, rules
 
@@ -114,6 +115,25 @@ def test_live_only_without_anything_live_commits_nothing() -> None:
         result = await bench.refresh(config(alias="new"), live_only=True)
         assert (result.status, result.committed) == (Status.RESTART_REQUIRED, False)
         assert result.pending == result.changes
+        bench.assert_nothing_changed()
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-07")
+@BOTH_MODES
+def test_live_only_says_why_a_live_part_that_is_not_valid_alone_is_not_applied(mode: Mode) -> None:
+    running = trees.edge(trees.node("a", trees.provider("p1")), models=[trees.model("m", "p1")])
+    both = trees.node("a", trees.provider("p1"), trees.provider("p2"))
+    candidate = trees.edge(both, models=[trees.model("m", "p1", "p2")])
+
+    async def scenario() -> None:
+        bench = Bench.of(running)
+        result = await bench.refresh(candidate, mode, live_only=True)
+        assert (result.status, result.committed) == (Status.RESTART_REQUIRED, False)
+        assert result.pending == result.changes
+        assert [warning.rule for warning in result.warnings] == ["ref.unknown"]
+        assert result.warnings[0].message.startswith("the live part is not valid alone: ")
         bench.assert_nothing_changed()
 
     run(scenario())
