@@ -237,6 +237,6 @@ class Edge:
         serves = state.connection is Connection.CONNECTED and state.generation > 0
         self._pool.set_node_reachable(node_id, serves)
 
-    def _take_health(self, _node_id: NodeId, reports: Mapping[ProviderId, HealthState]) -> None:
+    def _take_health(self, node_id: NodeId, reports: Mapping[ProviderId, HealthState]) -> None:
         for provider_id, health in reports.items():
-            self._pool.set_health(provider_id, Health(health.value))
+            self._pool.set_health(node_id, provider_id, Health(health.value))

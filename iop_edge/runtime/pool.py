@@ -83,10 +83,10 @@ class ProviderPool:
         else:
             self._reachable.discard(node_id)
 
-    def set_health(self, provider_id: ProviderId, health: Health) -> None:
-        """Say how a provider is. A report about a provider that is gone has no effect."""
+    def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health) -> None:
+        """Say how a Node finds a provider. A report about one that is gone, or another Node's, has no effect."""
         seat = self._seats.get(provider_id)
-        if seat is not None and seat.provider is not None:
+        if seat is not None and seat.provider is not None and seat.provider.node_id == node_id:
             seat.health = health
 
     def try_acquire(self, model_id: ModelId) -> Lease | Refusal:

@@ -114,13 +114,15 @@ class PoolMachine(RuleBasedStateMachine):
         self.pool.set_node_reachable(NodeId(node), reachable)
         (self.model.reachable.add if reachable else self.model.reachable.discard)(node)
 
-    @rule(name=st.sampled_from(_PROVIDERS), health=st.sampled_from([Health.HEALTHY, Health.UNHEALTHY]))
-    def set_health(self, name: str, health: Health) -> None:
-        self.pool.set_health(ProviderId(name), health)
-        if health is Health.HEALTHY:
-            self.model.unhealthy.discard(name)
-        elif name in self.model.providers:
-            self.model.unhealthy.add(name)
+    @rule(
+        node=st.sampled_from(_NODES),
+        name=st.sampled_from(_PROVIDERS),
+        health=st.sampled_from([Health.HEALTHY, Health.UNHEALTHY]),
+    )
+    def set_health(self, node: str, name: str, health: Health) -> None:
+        self.pool.set_health(NodeId(node), ProviderId(name), health)
+        if self.model.providers.get(name, {}).get("node") == node:
+            (self.model.unhealthy.discard if health is Health.HEALTHY else self.model.unhealthy.add)(name)
 
     @rule(model=st.sampled_from(_MODELS))
     def acquire(self, model: str) -> None:

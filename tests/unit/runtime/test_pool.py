@@ -122,7 +122,7 @@ def test_a_second_release_changes_nothing() -> None:
     ("prepare", "reason"),
     [
         (lambda pool: pool.set_node_reachable(NodeId("n1"), False), RefusalReason.NO_PROVIDER),
-        (lambda pool: pool.set_health(ProviderId("a"), Health.UNHEALTHY), RefusalReason.NO_PROVIDER),
+        (lambda pool: pool.set_health(NodeId("n1"), ProviderId("a"), Health.UNHEALTHY), RefusalReason.NO_PROVIDER),
         (
             lambda pool: pool.reconfigure(snapshot([provider("a", enabled=False)], {"m": ["a"]})),
             RefusalReason.NO_PROVIDER,
@@ -155,22 +155,28 @@ def test_the_full_provider_is_passed_over_and_the_reachable_one_taken() -> None:
 
 def test_a_provider_whose_health_mode_is_none_is_used_whatever_is_reported() -> None:
     pool = pool_of(provider("a", mode="none"))
-    pool.set_health(ProviderId("a"), Health.UNHEALTHY)
+    pool.set_health(NodeId("n1"), ProviderId("a"), Health.UNHEALTHY)
     assert status(pool, "a").health is Health.HEALTHY
     assert take(pool).provider_id == "a"
 
 
 def test_a_provider_that_recovers_is_used_again() -> None:
     pool = pool_of(provider("a"))
-    pool.set_health(ProviderId("a"), Health.UNHEALTHY)
-    pool.set_health(ProviderId("a"), Health.HEALTHY)
+    pool.set_health(NodeId("n1"), ProviderId("a"), Health.UNHEALTHY)
+    pool.set_health(NodeId("n1"), ProviderId("a"), Health.HEALTHY)
     assert take(pool).provider_id == "a"
 
 
 def test_a_report_about_an_unknown_provider_has_no_effect() -> None:
     pool = pool_of(provider("a"))
-    pool.set_health(ProviderId("nobody"), Health.UNHEALTHY)
+    pool.set_health(NodeId("n1"), ProviderId("nobody"), Health.UNHEALTHY)
     assert [item.provider_id for item in pool.statuses()] == ["a"]
+
+
+def test_a_node_reports_about_its_own_providers_alone() -> None:
+    pool = pool_of(provider("a", node="n1"), provider("b", node="n2"))
+    pool.set_health(NodeId("n2"), ProviderId("a"), Health.UNHEALTHY)
+    assert status(pool, "a").health is Health.UNKNOWN
 
 
 @pytest.mark.contract("POL-04")
@@ -225,7 +231,7 @@ def test_a_provider_that_was_drained_while_it_was_removed_comes_back_empty() -> 
 
 def test_the_health_that_an_old_node_reported_is_forgotten_when_a_provider_moves() -> None:
     pool = pool_of(provider("a", node="n1"), provider("b", node="n2"))
-    pool.set_health(ProviderId("a"), Health.UNHEALTHY)
+    pool.set_health(NodeId("n1"), ProviderId("a"), Health.UNHEALTHY)
     pool.reconfigure(snapshot([provider("a", node="n2"), provider("b", node="n2")], {"m": ["a"]}))
     assert status(pool, "a").health is Health.UNKNOWN
     assert take(pool).provider_id == "a"
@@ -244,11 +250,11 @@ def test_the_health_that_an_old_node_reported_is_forgotten_when_a_provider_moves
 def test_the_status_shows_what_a_provider_is_good_for(make: str, shown: tuple[ProviderState, Health]) -> None:
     pool = pool_of(provider("a"))
     if make in ("healthy", "unhealthy"):
-        pool.set_health(ProviderId("a"), Health(make))
+        pool.set_health(NodeId("n1"), ProviderId("a"), Health(make))
     elif make == "full":
         take(pool)
     elif make == "away":
-        pool.set_health(ProviderId("a"), Health.HEALTHY)
+        pool.set_health(NodeId("n1"), ProviderId("a"), Health.HEALTHY)
         pool.set_node_reachable(NodeId("n1"), reachable=False)
     assert (status(pool, "a").status, status(pool, "a").health) == shown
 
