@@ -11,6 +11,7 @@ from iop_edge.refresh.attempt import Options
 from iop_edge.refresh.result import Mode, RefreshResult, Status, as_json
 
 _MODES: Final = {str(mode).replace("_", "-"): mode for mode in Mode}
+_MOST_DIGITS: Final = 20
 _EXIT_CODES: Final = {
     Status.APPLIED: ExitCode.FINE,
     Status.RESTART_REQUIRED: ExitCode.RESTART_REQUIRED,
@@ -42,9 +43,10 @@ def revision(text: str) -> int:
     Raises:
         ArgumentTypeError: the text is none.
     """
-    if not (text.isascii() and text.isdigit()) or int(text[:20]) >= 2**64:
+    digits = text.lstrip("0") or text[:1]
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > _MOST_DIGITS or int(digits) >= 2**64:
         raise argparse.ArgumentTypeError(f"{text!r} is no revision")
-    return int(text)
+    return int(digits)
 
 
 def chosen_mode(arguments: argparse.Namespace) -> Mode:

@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Serve until SIGTERM or SIGINT."""
     from iop_edge.agent.serve import run_node
 
+    _require_id(arguments.id)
     tokens = _tokens(arguments.token_file, console.environ)
     address = _address(arguments.listen)
 
@@ -44,6 +45,13 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     return ExitCode.FINE
 
 
+def _require_id(text: str) -> None:
+    from iop_edge.load.formats import FORMS
+
+    if fault := FORMS["identifier"].fault(text):
+        raise UsageError(f"node run: --id: {fault}")
+
+
 def _tokens(file: Path | None, environ: Mapping[str, str]) -> list[str]:
     try:
         text = file.read_text("utf-8") if file else environ.get(TOKEN_VARIABLE, "")
@@ -52,6 +60,8 @@ def _tokens(file: Path | None, environ: Mapping[str, str]) -> list[str]:
     tokens = [line.strip() for line in text.splitlines() if line.strip()]
     if not tokens:
         raise UsageError(f"node run: no token in {file or f'${TOKEN_VARIABLE}'}")
+    if not all(token.isascii() and token.isprintable() for token in tokens):
+        raise UsageError(f"node run: a token in {file or f'${TOKEN_VARIABLE}'} is not printable ASCII")
     return tokens
 
 

@@ -41,6 +41,8 @@ def _values(change: Change) -> str:
         return ""
     if change.before is None and change.after is None:
         return ": changed, not shown"
+    if change.before == change.after:
+        return f": {shortened(value_text(change.after), _LONGEST_VALUE)}, which is another value now"
     absent = "(not shown)" if explain(change.path).sensitive else "unset"
     before, after = (
         absent if value is None else shortened(value_text(value), _LONGEST_VALUE)

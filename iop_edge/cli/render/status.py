@@ -38,10 +38,10 @@ def _lines(status: StatusSnapshot, style: Style) -> Iterator[str]:
     edge = style.paint(printable(status.edge_id), Paint.PLACE)
     since = utc(status.started_at_ms)
     yield f"Edge {edge}, revision {status.revision}, config {status.config_hash[:12]}, since {since}"
-    if status.drift:
-        yield style.paint("drift: what runs differs from the Edge's own files", Paint.CAUTION)
     if status.drift_error:
-        yield style.paint(f"drift unknown: {printable(status.drift_error)}", Paint.BAD)
+        yield style.paint(f"drift: the Edge's own files cannot be used: {printable(status.drift_error)}", Paint.BAD)
+    elif status.drift:
+        yield style.paint("drift: what runs differs from the Edge's own files", Paint.CAUTION)
     if status.pending:
         yield style.paint("waiting for a restart:", Paint.CAUTION)
         yield from change_lines(status.pending, style)

@@ -75,6 +75,8 @@ def test_unknown_command_is_a_usage_error_with_a_hint(argv: tuple[str, ...], exp
         ("config", "refresh", "--private", "p.yaml"),
         ("config", "rollback"),
         ("config", "rollback", "x"),
+        ("config", "rollback", str(2**64)),
+        ("config", "rollback", f"{'0' * 20}{2**64}"),
         ("config", "history", "--limit", "0"),
         ("node", "run", "--id", "n"),
         ("node", "payload"),

@@ -48,6 +48,8 @@ def test_payload_of_an_unknown_node_is_a_usage_error_with_a_hint() -> None:
     ("listen", "environ", "said"),
     [
         ("127.0.0.1:0", {}, "no token in $IOP_NODE_TOKEN"),
+        ("127.0.0.1:0", {"IOP_NODE_TOKEN": "tökén"}, "printable ASCII"),
+        ("127.0.0.1:0", {"IOP_NODE_TOKEN": "\udcff"}, "printable ASCII"),
         ("127.0.0.1:0", {"IOP_NODE_TOKEN": " \n"}, "no token in $IOP_NODE_TOKEN"),
         ("nowhere", {"IOP_NODE_TOKEN": "t"}, "--listen"),
     ],
@@ -80,3 +82,12 @@ def test_missing_token_file_is_a_fault(tmp_path: Path) -> None:
     outcome = invoke("node", "run", "--id", "n", "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "none"))
     assert outcome.code == 4
     assert outcome.err == f"iop-edge: {tmp_path / 'none'}: No such file or directory\n"
+
+
+@pytest.mark.contract("VAL-02")
+@pytest.mark.parametrize("node", ["", "two words", "bell\x07"])
+def test_node_whose_id_no_config_can_name_does_not_start(node: str) -> None:
+    environ = {"IOP_NODE_TOKEN": "t"}
+    outcome = invoke("node", "run", f"--id={node}", "--listen", "127.0.0.1:0", environ=environ)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--id" in outcome.err
