@@ -12,7 +12,7 @@ def example(name: str) -> str:
 
 def page(name: str) -> str:
     """Return the text of a page of the documentation."""
-    return _text("docs", name)
+    return _text("docs", f"{name}.md")
 
 
 def _text(directory: str, name: str) -> str:

@@ -45,7 +45,7 @@ def _render(form: str, report: Report, console: Console, *, passes: bool) -> str
         from iop_edge.cli.render.sarif import report_sarif, rule_meanings
         from iop_edge.cli.shipped import page
 
-        return json_text(report_sarif(report, version("iop_edge"), rule_meanings(page("rules.md"))))
+        return json_text(report_sarif(report, version("iop_edge"), rule_meanings(page("rules"))))
     from iop_edge.cli.render.report import report_text
 
     return report_text(report, console.style, ok=passes)

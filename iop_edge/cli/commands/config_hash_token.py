@@ -1,12 +1,13 @@
 """Read a bearer token from standard input and print an entry for `openai.principal_tokens`.
 
-On a terminal the token is not shown while it is typed. The entry holds the hash of the token, never the token: keep that
-where its owner keeps it.
+On a terminal the token is not shown while it is typed. The entry holds the hash of the token, never the token itself:
+keep that where its owner keeps it.
 """
 
 import argparse
 import getpass
 import hashlib
+import unicodedata
 import warnings
 from collections.abc import Callable
 from typing import Final
@@ -41,11 +42,11 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     token = _read_token(console)
     if not token:
         raise UsageError("config hash-token: there is no token on standard input")
-    if len(token) > _LONGEST or not token.isprintable() or any(character.isspace() for character in token):
+    if len(token) > _LONGEST or any(character.isspace() or _is_control(character) for character in token):
         raise UsageError("config hash-token: no token has white space or control characters in it, or several lines")
     console.result(
         f"- token_ref: {_written(arguments.token_ref)}\n"
-        f"  token_hash_sha256: {hashlib.sha256(token.encode()).hexdigest()}\n"
+        f"  token_hash_sha256: {hashlib.sha256(token.encode('utf-8', 'surrogateescape')).hexdigest()}\n"
         f"  principal_ref: {_written(arguments.principal_ref)}"
     )
     return ExitCode.FINE
@@ -63,6 +64,10 @@ def _read_token(console: Console) -> str:
         return ""
     except getpass.GetPassWarning:
         raise UsageError("config hash-token: this terminal would show the token; give it through a pipe") from None
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) == "Cc"
 
 
 def _value_of(name: str) -> Callable[[str], str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from iop_edge.cli.demo.processes import DemoError
-from iop_edge.cli.shipped import example
 from iop_edge.cli.private_file import write_private
+from iop_edge.cli.shipped import example
 from iop_edge.net import MAX_UNIX_PATH
 
 CONFIG: Final = "edge.yaml"
