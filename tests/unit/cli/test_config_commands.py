@@ -216,20 +216,3 @@ def test_explain_without_a_path_describes_the_top_level() -> None:
 
 def test_schema_is_a_json_schema() -> None:
     assert json.loads(invoke("config", "schema").out)["$schema"].startswith("https://json-schema.org/")
-
-
-@pytest.mark.contract("VAL-08")
-@pytest.mark.parametrize("typed", ["s3cr3t", "s3cr3t\n", "s3cr3t\r\n"])
-def test_hash_token_prints_an_entry_without_the_token(typed: str) -> None:
-    outcome = invoke("config", "hash-token", "--token-ref", "ci", "--principal-ref", "team: a", stdin=typed)
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out == (
-        '- token_ref: "ci"\n'
-        "  token_hash_sha256: 4e738ca5563c06cfd0018299933d58db1dd8bf97f6973dc99bf6cdc64b5550bd\n"
-        '  principal_ref: "team: a"\n'
-    )
-
-
-@pytest.mark.parametrize("typed", ["", "\n"])
-def test_hash_token_without_a_token_is_a_usage_error(typed: str) -> None:
-    assert invoke("config", "hash-token", stdin=typed).code == 2
