@@ -27,7 +27,7 @@ PathLike = str | os.PathLike[str]
 
 def load(
     paths: PathLike | Sequence[PathLike],
-    private: Iterable[PathLike] = (),
+    private: PathLike | Iterable[PathLike] = (),
     *,
     env: Mapping[str, str] | None = None,
     offline: bool = False,
@@ -36,7 +36,7 @@ def load(
 
     Args:
         paths: the tracked file, or several; `-` is standard input.
-        private: overlays that may hold raw secrets, applied in this order.
+        private: the overlay that may hold raw secrets, or several, applied in this order.
         env: what `${env:...}` looks names up in; the environment of this process unless given.
         offline: leave references unresolved.
 
@@ -48,7 +48,7 @@ def load(
 
 def check(
     paths: PathLike | Sequence[PathLike],
-    private: Iterable[PathLike] = (),
+    private: PathLike | Iterable[PathLike] = (),
     *,
     env: Mapping[str, str] | None = None,
     offline: bool = False,
@@ -61,16 +61,18 @@ def check(
     return check_sources(sources, _resolver(env, offline=offline))
 
 
-def read_sources(paths: PathLike | Sequence[PathLike], private: Iterable[PathLike] = ()) -> list[Source]:
+def read_sources(paths: PathLike | Sequence[PathLike], private: PathLike | Iterable[PathLike] = ()) -> list[Source]:
     """Read the layers of a config.
 
     Raises:
         ConfigError: files cannot be read; the report names all of them.
     """
-    tracked = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     sources: list[Source] = []
     violations: list[Violation] = []
-    for is_private, path in [*((False, path) for path in tracked), *((True, path) for path in private)]:
+    for is_private, path in [
+        *((False, path) for path in _several(paths)),
+        *((True, path) for path in _several(private)),
+    ]:
         name = os.fspath(path)
         try:
             data = _read_stdin() if name == STDIN else _read_file(name)
@@ -115,6 +117,10 @@ class FileResolver:
         except (OSError, ValueError, RuntimeError) as error:
             raise ReferenceFailure(_why(error)) from None
         return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
+
+
+def _several(paths: PathLike | Iterable[PathLike]) -> tuple[PathLike, ...]:
+    return (paths,) if isinstance(paths, str | os.PathLike) else tuple(paths)
 
 
 def _resolver(env: Mapping[str, str] | None, *, offline: bool) -> Resolver | None:

@@ -36,6 +36,12 @@ def test_all_files_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     assert files.check(tmp_path / "gone.yaml").total == 1
 
 
+def test_one_overlay_needs_no_list(tmp_path: Path) -> None:
+    overlay = str(write(tmp_path / "private.yaml", "edge: {name: from the overlay}"))
+    snapshot = files.load(write(tmp_path / "edge.yaml", BASE), overlay)
+    assert snapshot.tree["edge"]["name"] == "from the overlay"
+
+
 def test_file_is_called_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "edge.yaml", "opnai: {}\nedge: {id: e}")
     monkeypatch.chdir(tmp_path)
