@@ -13,7 +13,7 @@ from iop_edge.daemon.serve import ServeOptions, serve
 from iop_edge.errors import ConfigError, EdgeError
 from iop_edge.net import parse_address
 from iop_edge.refresh.attempt import Trigger
-from iop_edge.refresh.result import Mode
+from iop_edge.refresh.result import Mode, Status
 from iop_edge.transport.channel import ClientChannel
 from tests.support import run
 from tests.unit.daemon.house import TOKEN, House
@@ -111,6 +111,7 @@ def test_its_health_service_tells_readiness_and_that_it_stops(house: House) -> N
     run(scenario())
 
 
+@pytest.mark.case("R17")
 def test_sighup_makes_it_read_its_files_again_and_a_bad_file_keeps_the_last_good_one(house: House) -> None:
     house.write("a")
 
@@ -125,8 +126,12 @@ def test_sighup_makes_it_read_its_files_again_and_a_bad_file_keeps_the_last_good
             edge.process.send_signal(signal.SIGHUP)
             await edge.says("reload: rejected")
             await edge.says("[yaml.syntax]")
-            assert (await client.status()).revision == 2
-            assert [entry.trigger for entry in await client.history(2)] == [Trigger.RELOAD, Trigger.RELOAD]
+            status = await client.status()
+            assert (status.revision, status.drift) == (2, True)
+            assert "yaml.syntax" in status.drift_error
+            rejected, applied = await client.history(2)
+            assert (rejected.trigger, rejected.status, rejected.committed) == (Trigger.RELOAD, Status.REJECTED, False)
+            assert (applied.trigger, applied.status, applied.committed) == (Trigger.RELOAD, Status.APPLIED, True)
 
     run(scenario())
 
