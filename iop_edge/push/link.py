@@ -19,7 +19,7 @@ from iop_edge.push.model import Connection, Desired, HealthState, Target
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.schema import table
-from iop_edge.schema.wire import embed
+from iop_edge.schema.wire import bytes_field, number_field
 from iop_edge.transport.channel import ClientChannel
 from iop_edge.transport.protocol import PROTOCOL_VERSION
 from iop_pb.iop.runtime.v1 import (
@@ -36,7 +36,9 @@ from iop_pb.iop.runtime.v1 import (
 )
 
 _SERVICE: Final = "/iop.runtime.v1.NodeConfigService"
-_PAYLOAD_FIELD: Final = table.message(NodeConfigRefreshRequest.__name__).fields["payload"].number
+_REQUEST: Final = {
+    name: field.number for name, field in table.message(NodeConfigRefreshRequest.__name__).fields.items()
+}
 
 _MODES: Final = {Mode.DRY_RUN: NodeConfigRefreshMode.DRY_RUN, Mode.APPLY: NodeConfigRefreshMode.COMMIT}
 _OUTCOMES: Final = {
@@ -120,24 +122,16 @@ class Link:
 
     async def push(self, mode: Mode, desired: Desired, generation: Generation, gate: SendGate) -> Answer:
         """Send a payload and return how that ended; `running` then is what the Node says to run."""
-        envelope = NodeConfigRefreshRequest(
-            edge_id=self._caller.edge_id,
-            edge_instance_id=self._caller.instance_id,
-            mode=_MODES[mode],
-            generation=generation,
-            revision=desired.revision,
-            payload_hash=desired.encoded.tag,
-        )
-        request = bytes(envelope) + embed(_PAYLOAD_FIELD, desired.encoded.data)
+        request = _request(self._caller, mode, desired, generation)
         try:
-            async with gate.place() as leave:
+            async with gate.place(len(request)) as sent:
                 reply = await self._channel.unary(
                     f"{_SERVICE}/NodeConfigRefresh",
                     request,
                     NodeConfigRefreshResponse,
                     deadline=self._settings.push_deadline,
                     metadata=self._metadata,
-                    sent=leave,
+                    sent=sent,
                 )
         except CALL_ERRORS as error:
             fault = fault_of(error, self._target.token)
@@ -201,6 +195,26 @@ class Link:
             )
         reasons = (f"{item.path} {item.message} [{item.rule}]" for item in reply.violations)
         return Answer(outcome, quoted("; ".join(reasons), self._target.token))
+
+
+def _request(caller: Caller, mode: Mode, desired: Desired, generation: Generation) -> bytes:
+    """Put a request together from what is encoded already: to encode it as a whole costs more than to send it."""
+    return b"".join(
+        (
+            _head(caller, mode),
+            number_field(_REQUEST["generation"], generation),
+            number_field(_REQUEST["revision"], desired.revision),
+            *bytes_field(_REQUEST["payload_hash"], desired.encoded.tag),
+            *bytes_field(_REQUEST["payload"], desired.encoded.data),
+        )
+    )
+
+
+@lru_cache(maxsize=16)
+def _head(caller: Caller, mode: Mode) -> bytes:
+    return bytes(
+        NodeConfigRefreshRequest(edge_id=caller.edge_id, edge_instance_id=caller.instance_id, mode=_MODES[mode])
+    )
 
 
 def _running(said: RunningPayload | None) -> Running:

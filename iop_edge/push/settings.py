@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -10,20 +11,22 @@ from dataclasses import dataclass
 class Settings:
     """Bounds of the Edge's dealings with its Nodes. Times are in seconds.
 
-    `sends_at_once` bounds the pushes that are being sent, not those that wait for an answer; `send_hold` is the longest
-    that one Node, which does not read what it is sent, keeps others from sending (PSH-04).
+    `sends_at_once` and `bytes_at_once` bound the pushes that are being sent, not those that wait for an answer;
+    `send_hold` is the longest that one Node, which does not read what it is sent, keeps others from sending (PSH-04).
     """
 
     connect_timeout: float = 3.0
     handshake_deadline: float = 5.0
     push_deadline: float = 10.0
     sends_at_once: int = 16
+    bytes_at_once: int = 64 << 20
     send_hold: float = 0.5
     backoff_base: float = 0.1
     backoff_cap: float = 15.0
     slow_retry: float = 60.0
     max_reply_bytes: int = 1 << 20
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random
 
 

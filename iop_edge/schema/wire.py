@@ -67,9 +67,14 @@ def decode(cls: type[_M], data: bytes) -> _M:
         raise WireError(f"{cls.__name__}: not decodable ({type(error).__name__})") from None
 
 
-def embed(number: int, data: bytes) -> bytes:
-    """Return an encoded message as a field of another one: what is encoded once is sent often."""
-    return _varint_bytes(number << 3 | _LENGTH) + _varint_bytes(len(data)) + data
+def number_field(number: int, value: int) -> bytes:
+    """Return an unsigned number as a field. Fields that follow each other are a message: one can be put together."""
+    return _varint_bytes(number << 3 | _VARINT) + _varint_bytes(value)
+
+
+def bytes_field(number: int, data: bytes) -> tuple[bytes, bytes]:
+    """Return bytes, or an encoded message, as a field in two parts to be joined: what is encoded once is sent often."""
+    return _varint_bytes(number << 3 | _LENGTH) + _varint_bytes(len(data)), data
 
 
 def unknown_parts(message: betterproto2.Message, kind: table.Message, path: Path = ROOT) -> Iterator[tuple[Path, str]]:

@@ -18,6 +18,7 @@ from iop_edge.net import Address
 from iop_edge.schema.wire import WireError
 from iop_edge.transport import hooks
 from iop_edge.transport.codec import ClientCodec
+from iop_edge.transport.cork import CorkedTransport
 
 _R = TypeVar("_R", bound=betterproto2.Message)
 _Metadata = tuple[tuple[str, str], ...]
@@ -37,8 +38,8 @@ class _ClientProtocol(H2Protocol):
         self._open = channel.open_connections
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
         self.transport = cast("asyncio.Transport", transport)
+        super().connection_made(CorkedTransport(self.transport))
         self._open.add(self)
         hooks.watch_liveness(transport.get_extra_info("socket"))
         hooks.on_goaway(self, self._leave)

@@ -23,6 +23,7 @@ from iop_edge.errors import EdgeError
 from iop_edge.net import Address
 from iop_edge.transport import hooks
 from iop_edge.transport.codec import ServerCodec
+from iop_edge.transport.cork import CorkedTransport
 
 _log = logging.getLogger(__name__)
 
@@ -169,8 +170,8 @@ class _ServerProtocol(H2Protocol):
         self._connections = connections
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
         self.transport = cast("asyncio.Transport", transport)
+        super().connection_made(CorkedTransport(self.transport))
         self._connections.add(self)
         hooks.watch_liveness(transport.get_extra_info("socket"))
         hooks.ignore_unknown_events(self)

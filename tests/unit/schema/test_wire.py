@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iop_edge.schema import table
-from iop_edge.schema.wire import MAX_DEPTH, WireError, decode, embed, unknown_parts
+from iop_edge.schema.wire import MAX_DEPTH, WireError, bytes_field, decode, number_field, unknown_parts
 from iop_pb.google.protobuf import DescriptorProto
 from iop_pb.iop.config.v1 import HealthMode, LifecycleCapability, ProtocolProfile
 from iop_pb.iop.runtime.v1 import (
@@ -114,7 +114,7 @@ def test_packed_and_unpacked_numbers_are_the_same() -> None:
 def nested(levels: int) -> bytes:
     data = b""
     for _ in range(levels - 1):
-        data = embed(3, data)  # nested_type
+        data = b"".join(bytes_field(3, data))  # nested_type
     return data
 
 
@@ -155,16 +155,25 @@ def test_damaged_message_is_a_message_or_refused(data: st.DataObject) -> None:
 
 @pytest.mark.contract("PAY-01")
 @given(st.binary(max_size=300), st.integers(1, 2047))
-def test_embedded_bytes_are_the_field(content: bytes, number: int) -> None:
+def test_bytes_are_a_field(content: bytes, number: int) -> None:
     key = betterproto2.encode_varint(number << 3 | 2)
-    assert embed(number, content) == key + betterproto2.encode_varint(len(content)) + content
+    assert b"".join(bytes_field(number, content)) == key + betterproto2.encode_varint(len(content)) + content
 
 
-def test_embedded_payload_is_the_payload_of_the_request() -> None:
-    number = table.message("NodeConfigRefreshRequest").fields["payload"].number
+@given(st.integers(0, 2**64 - 1), st.integers(1, 2047))
+def test_number_is_a_field(value: int, number: int) -> None:
+    assert number_field(number, value) == betterproto2.encode_varint(number << 3) + betterproto2.encode_varint(value)
+
+
+def test_message_put_together_from_fields_is_the_message() -> None:
+    numbers = {name: field.number for name, field in table.message("NodeConfigRefreshRequest").fields.items()}
     whole = NodeConfigRefreshRequest(edge_id="e", generation=7, payload=PAYLOAD)
-    parts = bytes(NodeConfigRefreshRequest(edge_id="e", generation=7)) + embed(number, bytes(PAYLOAD))
-    assert decode(NodeConfigRefreshRequest, parts) == whole
+    parts = (
+        bytes(NodeConfigRefreshRequest(edge_id="e")),
+        number_field(numbers["generation"], 7),
+        *bytes_field(numbers["payload"], bytes(PAYLOAD)),
+    )
+    assert decode(NodeConfigRefreshRequest, b"".join(parts)) == whole
 
 
 def _with_unknown_field(message: betterproto2.Message) -> None:
