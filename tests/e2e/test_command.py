@@ -1,8 +1,13 @@
 """The installed command as processes: streams, files, exit codes."""
 
+import contextlib
+import fcntl
+import hashlib
 import json
+import os
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -99,3 +104,60 @@ def test_node_on_a_taken_address_is_a_fault() -> None:
         assert second.returncode == 4
         assert second.stderr.count(b"\n") == 1
         assert address.encode() in second.stderr
+
+
+def test_config_to_start_from_is_valid_and_migration_keeps_it(tmp_path: Path) -> None:
+    assert command("config", "init", "edge.yaml", cwd=tmp_path).returncode == 0
+    assert command("config", "init", "edge.yaml", cwd=tmp_path).returncode == 2
+    checked = command("config", "check", "--strict", cwd=tmp_path, environ={"IOP_NODE_1_TOKEN": "t"})
+    assert (checked.returncode, checked.stdout) == (0, b"valid\n")
+    migrated = command("config", "migrate", "edge.yaml", cwd=tmp_path)
+    assert (migrated.returncode, migrated.stdout) == (0, (tmp_path / "edge.yaml").read_bytes())
+
+
+def test_legacy_example_is_migrated_in_place_and_from_standard_input(tmp_path: Path) -> None:
+    text = (EXAMPLES / "edge.legacy.yaml").read_bytes()
+    path = tmp_path / "edge.yaml"
+    path.write_bytes(text)
+    piped = command("config", "migrate", "-", stdin=text)
+    written = command("config", "migrate", "--write", str(path))
+    assert (piped.returncode, written.returncode) == (0, 0)
+    assert path.read_bytes() == piped.stdout != text
+    assert command("config", "check", str(path), "--offline").returncode == 0
+
+
+def test_rules_are_described_in_sarif_by_the_installed_command() -> None:
+    checked = command("config", "check", str(EXAMPLES / "edge.rejected.yaml"), "--format", "sarif")
+    rules = json.loads(checked.stdout)["runs"][0]["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules if "shortDescription" not in rule] == []
+
+
+@pytest.mark.contract("CFG-08", "VAL-08")
+def test_token_that_is_typed_on_a_terminal_is_not_echoed() -> None:
+    master, terminal = os.openpty()
+    try:
+        with subprocess.Popen(
+            [str(COMMAND), "config", "hash-token"],
+            stdin=terminal,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+            env=clean_environ(),
+            start_new_session=True,
+            # What asks for a token opens the terminal that controls it.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no other thread runs here
+        ) as process:
+            shown = os.read(master, 1024)
+            os.write(master, b"s3cr3t-token\n")
+            entry, _ = process.communicate(timeout=PATIENCE)
+        os.close(terminal)
+        terminal = -1
+        with contextlib.suppress(OSError):  # how a terminal ends
+            while piece := os.read(master, 1024):
+                shown += piece
+    finally:
+        os.close(master)
+        if terminal >= 0:
+            os.close(terminal)
+    assert process.returncode == 0
+    assert hashlib.sha256(b"s3cr3t-token").hexdigest().encode() in entry
+    assert shown.strip() == b"token:"

@@ -9,6 +9,7 @@ from tests.golden.compare import assert_golden
 from tests.support import EXAMPLES
 from tests.unit.cli.invoke import invoke
 
+INPUTS = Path(__file__).parent / "inputs"
 EXTENSIONS = {"text": "txt", "json": "json", "yaml": "yaml", "github": "github.txt", "sarif": "sarif.json"}
 
 
@@ -64,6 +65,26 @@ def test_payload(node: str) -> None:
     outcome = invoke("node", "payload", node, *layers, "--format", "json")
     assert (outcome.code, outcome.err) == (0, "")
     assert_golden(f"payload-{node}.json", outcome.out)
+
+
+def test_init() -> None:
+    assert_golden("init.yaml", invoke("config", "init").out)
+
+
+@pytest.mark.contract("CFG-03", "NRM-01", "NRM-02", "NRM-03")
+def test_migrate(examples: Path) -> None:
+    shutil.copy(INPUTS / "migrate.yaml", examples / "old.yaml")
+    outcome = invoke("config", "migrate", "old.yaml")
+    assert outcome.code == 1
+    assert_golden("migrate.yaml", outcome.out)
+    assert_golden("migrate.err.txt", outcome.err)
+
+
+@pytest.mark.contract("NRM-01")
+def test_migrate_the_legacy_example() -> None:
+    outcome = invoke("config", "migrate", "edge.legacy.yaml")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert_golden("migrate-legacy.yaml", outcome.out)
 
 
 def test_help() -> None:

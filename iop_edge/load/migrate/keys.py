@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final
 
 from iop_edge.load.migrate.edits import Change, Edit
-from iop_edge.load.migrate.nodes import Mapping, Node, Scalar, Text
+from iop_edge.load.migrate.nodes import Mapping, Node, Scalar, Text, leaves
 from iop_edge.load.migrate.walk import Place, places
 
+_COMMENT: Final = re.compile(r"(?<=\s)#[^\r\n]*")
 _COMMA: Final = re.compile(r"(?:\s|#[^\r\n]*+)*+,[ \t]*+")
 
 
@@ -21,7 +22,7 @@ def remove_legacy(root: Node, text: Text) -> Iterator[Change]:
     for place in places(root):
         keys = [key.value for key, _ in place.node.fields if key.value in place.message.legacy]
         if keys:
-            edits = _cut_out(place, text) if place.node.is_flow else _commented_out(place)
+            edits = _cut_out(place, text) if place.node.is_flow else _commented_out(place, text)
             yield Change(tuple(edits), place.path.child(keys[0]), _named(keys))
 
 
@@ -43,12 +44,13 @@ def _has(mapping: Mapping, name: str) -> bool:
     return any(key.value == name for key, _ in mapping.fields)
 
 
-def _commented_out(place: Place) -> Iterator[Edit]:
-    """Yield edits that put a comment in the place of each key and its value; what stands behind it stays behind it."""
+def _commented_out(place: Place, text: Text) -> Iterator[Edit]:
+    """Yield edits that put comments in the place of each key and its value; what stands behind it stays behind it."""
     reasons = _reasons(place)
     for key, value in place.node.fields:
         if key.value in reasons:
-            yield Edit(key.start, value.stop, reasons[key.value])
+            comments = [*_comments_in([key, value], text), reasons[key.value]]
+            yield Edit(key.start, value.stop, _lines_between(comments, " " * text.column(key.start), text))
 
 
 def _cut_out(place: Place, text: Text) -> Iterator[Edit]:
@@ -57,18 +59,31 @@ def _cut_out(place: Place, text: Text) -> Iterator[Edit]:
     Other comments inside of the flow stay.
     """
     reasons = _reasons(place)
-    line = text.line_start(place.node.outermost)
-    indent = " " * (len(text.text[line:]) - len(text.text[line:].lstrip(" ")))
-    yield Edit(line, line, "".join(f"{indent}{reason}{text.line_break}" for reason in reasons.values()))
     is_legacy = [isinstance(key, Scalar) and key.value in reasons for key, _ in place.node.pairs]
     runs = [
-        (bad, [pair for _, pair in run])
+        (bad, [node for _, pair in run for node in pair])
         for bad, run in groupby(zip(is_legacy, place.node.pairs, strict=True), itemgetter(0))
     ]
+    comments = [comment for bad, run in runs if bad for comment in _comments_in(run, text)]
+    line = text.line_start(place.node.outermost)
+    indent = " " * (len(text.text[line:]) - len(text.text[line:].lstrip(" ")))
+    above = _lines_between([*comments, *reasons.values()], indent, text)
+    yield Edit(line, line, f"{indent}{above}{text.line_break}")
     for number, (bad, run) in enumerate(runs):
         if bad:
-            before = runs[number - 1][1][-1][1].stop if number else None
-            yield _without_run(run[0][0].start, run[-1][1].stop, before, place.node, text)
+            before = runs[number - 1][1][-1].stop if number else None
+            yield _without_run(run[0].start, run[-1].stop, before, place.node, text)
+
+
+def _comments_in(nodes: list[Node], text: Text) -> Iterator[str]:
+    """Yield the comments between the scalars of nodes that follow each other."""
+    ends = [(leaf.start, leaf.stop) for node in nodes for leaf in leaves(node)]
+    for (_, start), (stop, _) in pairwise(ends):
+        yield from _COMMENT.findall(text.text, start, stop)
+
+
+def _lines_between(lines: list[str], indent: str, text: Text) -> str:
+    return f"{text.line_break}{indent}".join(lines)
 
 
 def _without_run(start: int, stop: int, before: int | None, mapping: Mapping, text: Text) -> Edit:

@@ -120,6 +120,19 @@ def target_of(node: Node) -> Node | None:
     return node.target if isinstance(node, Alias) else node
 
 
+def leaves(node: Node) -> Iterator[Node]:
+    """Yield the scalars and aliases in a node, keys too, and what is empty, in the order of the text."""
+    children: list[Node] = []
+    if isinstance(node, Mapping):
+        children = [child for pair in node.pairs for child in pair]
+    elif isinstance(node, Sequence):
+        children = node.items
+    if not children:
+        yield node
+    for child in children:
+        yield from leaves(child)
+
+
 def compose(text: Text) -> Node:
     """Return the root of a text that is known to be one YAML document."""
     return _Composer(text).document()

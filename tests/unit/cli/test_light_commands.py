@@ -32,6 +32,8 @@ REJECTED = str(EXAMPLES / "edge.rejected.yaml")
         (["config", "schema"], 0),
         (["config", "check", EDGE, "--private", PRIVATE, "--offline"], 0),
         (["config", "check", REJECTED, "--format", "sarif"], 1),
+        (["config", "init"], 0),
+        (["config", "migrate", EDGE], 0),
         (["config", "show", EDGE, "--private", PRIVATE, "--offline"], 0),
         (["config", "diff", EDGE, EDGE, "--private", PRIVATE, "--offline"], 0),
         (["node", "payload", "gpu-a", EDGE, "--private", PRIVATE, "--offline"], 0),

@@ -147,6 +147,17 @@ def test_other_spelling_of_a_key_becomes_the_name_of_the_field(old: str, new: st
             id="several lines, first of the item",
         ),
         pytest.param(
+            "\n      - id: p\n        env: # one\n          # two\n          A: '#no' # three\n        type: ollama",
+            "\n      - id: p\n        # one\n        # two\n        # env was removed: WHY # three\n"
+            "        type: ollama",
+            id="comments within the value",
+        ),
+        pytest.param(
+            "\n      - {id: p, args: [a, # one\n          b], # two\n         type: ollama}",
+            "\n      # one\n      # args was removed: WHY\n      - {id: p, # two\n         type: ollama}",
+            id="comments within the value in flow",
+        ),
+        pytest.param(
             "\n      - {shell: x, id: p, cwd: /x}",
             "\n      # shell was removed: WHY\n      # cwd was removed\n      - {id: p}",
             id="flow",
