@@ -38,7 +38,8 @@ class StatusSnapshot:
     """What an Edge runs at one moment.
 
     `drift` tells that it is not what the Edge's own files say; `drift_error` why they could not be read. `pending` is
-    what waits for a restart (REF-07, REF-10).
+    what waits for a restart (REF-07, REF-10). A running revision that has to be confirmed is reverted at
+    `confirm_until_ms` to the config of revision `reverts_to`; both are 0 where it stays.
     """
 
     edge_id: EdgeId
@@ -50,6 +51,8 @@ class StatusSnapshot:
     pending: tuple[Change, ...]
     nodes: tuple[NodeStatus, ...]
     providers: tuple[ProviderStatus, ...]
+    confirm_until_ms: int = 0
+    reverts_to: int = 0
 
 
 def as_json(status: StatusSnapshot) -> dict[str, Any]:

@@ -211,6 +211,7 @@ def _attempt(request: Request, result: RefreshResult, base_hash: str) -> Attempt
         base_hash=base_hash,
         candidate_hash=result.candidate_hash,
         paths=tuple(change.path for change in result.changes),
+        rules=tuple(dict.fromkeys(violation.rule for violation in result.violations)),
     )
 
 

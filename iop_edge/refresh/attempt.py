@@ -12,7 +12,9 @@ class Trigger(StrEnum):
     START = "start"
     REFRESH = "refresh"
     RELOAD = "reload"
+    WATCH = "watch"
     ROLLBACK = "rollback"
+    REVERT = "revert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +23,22 @@ class Options:
 
     `expected_revision` and `expected_candidate` (a hash) make a refresh apply exactly what was shown before, or
     nothing; `live_only` applies the live part of a candidate that needs a restart; with `require_all` a Node that
-    cannot be reached rejects the candidate.
+    cannot be reached rejects the candidate. What was applied is reverted after `confirm_within_ms` milliseconds, unless
+    it is confirmed; 0: it stays.
     """
 
     expected_revision: int | None = None
     expected_candidate: str = ""
     live_only: bool = False
     require_all: bool = False
+    confirm_within_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt to change the config, as history keeps it: paths, never values (CFG-08).
 
+    `rules` are those that the candidate broke.
     `id` numbers the attempts of a store; it is 0 until the store has given one.
     """
 
@@ -47,4 +52,5 @@ class Attempt:
     base_hash: str
     candidate_hash: str
     paths: tuple[str, ...]
+    rules: tuple[str, ...] = ()
     id: int = 0

@@ -11,6 +11,21 @@ DEFAULT_LIMIT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How much of the past a history keeps: the newest, and so always the config that was applied last."""
+
+    attempts: int = 10_000
+    configs: int = 100
+
+    def __post_init__(self) -> None:
+        if min(self.attempts, self.configs) < 1:
+            raise ValueError("a history keeps one attempt and one config at least")
+
+
+DEFAULT_RETENTION: Final = Retention()
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """A config that was applied. `text` is its normalized form without any raw secret (REF-11)."""
 
@@ -33,6 +48,8 @@ class Store(Protocol):
 
     def record(self, attempt: Attempt, applied: Applied | None = None) -> Attempt:
         """Keep an attempt, and the config that it applied, both or neither; return the attempt with its number.
+
+        What is older than the retention of the store goes with it.
 
         Raises:
             EdgeError: the store cannot be written, or has the revision already.

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from iop_edge.errors import EdgeError
 from iop_edge.refresh.attempt import Attempt
-from iop_edge.store.base import DEFAULT_LIMIT, KEY_BYTES, Applied
+from iop_edge.store.base import DEFAULT_LIMIT, DEFAULT_RETENTION, KEY_BYTES, Applied, Retention
 
 
 class MemoryStore:
     """A `Store` in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, retention: Retention = DEFAULT_RETENTION) -> None:
+        self._retention = retention
+        self._count = 0
         self._key = secrets.token_bytes(KEY_BYTES)
         self._lock = threading.Lock()
         self._attempts: list[Attempt] = []
@@ -43,8 +45,10 @@ class MemoryStore:
                 if applied.revision in self._applied:
                     raise EdgeError(f"the history has revision {applied.revision} already")
                 self._applied[applied.revision] = applied
-            numbered = replace(attempt, id=len(self._attempts) + 1)
+            self._count += 1
+            numbered = replace(attempt, id=self._count)
             self._attempts.append(numbered)
+            self._forget()
             return numbered
 
     def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
@@ -54,3 +58,8 @@ class MemoryStore:
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _forget(self) -> None:
+        del self._attempts[: -self._retention.attempts]
+        for revision in sorted(self._applied)[: -self._retention.configs]:
+            del self._applied[revision]

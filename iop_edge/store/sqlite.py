@@ -14,14 +14,14 @@ from typing import Any, Final
 from iop_edge.errors import EdgeError
 from iop_edge.refresh.attempt import Attempt, Trigger
 from iop_edge.refresh.result import Status
-from iop_edge.store.base import DEFAULT_LIMIT, KEY_BYTES, Applied
+from iop_edge.store.base import DEFAULT_LIMIT, DEFAULT_RETENTION, KEY_BYTES, Applied, Retention
 
 FILE_NAME: Final = "history.sqlite3"
 
 _MAX_INTEGER: Final = 2**63 - 1
 
-_SCHEMA_VERSION: Final = 1
-_SCHEMA: Final = """
+_MIGRATIONS: Final = (
+    """
 CREATE TABLE secret (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
@@ -44,9 +44,15 @@ CREATE TABLE attempt (
     candidate_hash TEXT NOT NULL,
     paths TEXT NOT NULL
 ) STRICT;
-"""
+""",
+    """
+ALTER TABLE attempt ADD COLUMN rules TEXT NOT NULL DEFAULT '[]';
+""",
+)
+"""What makes each version of the schema of the one before it. A step that was released never changes again."""
+
 _COLUMNS: Final = (
-    "at_ms, actor, trigger, status, committed, revision_before, revision_after, base_hash, candidate_hash, paths"
+    "at_ms, actor, trigger, status, committed, revision_before, revision_after, base_hash, candidate_hash, paths, rules"
 )
 
 
@@ -59,8 +65,9 @@ class SqliteStore:
         EdgeError: the directory or the file cannot be used, or a newer version wrote it.
     """
 
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, retention: Retention = DEFAULT_RETENTION) -> None:
         self.path = state_dir / FILE_NAME
+        self._retention = retention
         self._lock = threading.Lock()
         try:
             state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -105,6 +112,7 @@ class SqliteStore:
             row = _attempt_row(attempt)
             marks = ", ".join("?" * len(row))
             cursor = self._db.execute(f"INSERT INTO attempt ({_COLUMNS}) VALUES ({marks})", row)  # noqa: S608 - constants
+            self._forget()
             return replace(attempt, id=cursor.lastrowid or 0)
 
     def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
@@ -122,10 +130,10 @@ class SqliteStore:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version > _SCHEMA_VERSION:
+        if version > len(_MIGRATIONS):
             raise EdgeError(f"{self.path} was written by a newer version of iop-edge (schema {version})")
-        if version == 0:
-            self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;")
+        for number, step in enumerate(_MIGRATIONS[version:], version + 1):
+            self._db.executescript(f"BEGIN IMMEDIATE; {step} PRAGMA user_version = {number}; COMMIT;")
 
     def _read_or_make_key(self) -> bytes:
         self._db.execute(
@@ -134,6 +142,12 @@ class SqliteStore:
         )
         (key,) = self._db.execute("SELECT value FROM secret WHERE name = 'hash_key'").fetchone()
         return bytes(key)
+
+    def _forget(self) -> None:
+        kept = self._retention
+        for table, number, limit in (("attempt", "id", kept.attempts), ("applied", "revision", kept.configs)):
+            newest = f"SELECT {number} FROM {table} ORDER BY {number} DESC LIMIT 1 OFFSET ?"  # noqa: S608 - constants
+            self._db.execute(f"DELETE FROM {table} WHERE {number} <= ({newest})", (limit,))  # noqa: S608 - constants
 
     def _one_applied(self, clause: str, *values: int) -> Applied | None:
         with self._lock, self._faults():
@@ -183,11 +197,12 @@ def _attempt_row(attempt: Attempt) -> tuple[Any, ...]:
         attempt.base_hash,
         attempt.candidate_hash,
         json.dumps(attempt.paths),
+        json.dumps(attempt.rules),
     )
 
 
 def _attempt_of(row: tuple[Any, ...]) -> Attempt:
-    number, at_ms, actor, trigger, status, committed, before, after, base_hash, candidate_hash, paths = row
+    number, at_ms, actor, trigger, status, committed, before, after, base_hash, candidate_hash, paths, rules = row
     return Attempt(
         id=number,
         at_ms=at_ms,
@@ -200,4 +215,5 @@ def _attempt_of(row: tuple[Any, ...]) -> Attempt:
         base_hash=base_hash,
         candidate_hash=candidate_hash,
         paths=tuple(json.loads(paths)),
+        rules=tuple(json.loads(rules)),
     )

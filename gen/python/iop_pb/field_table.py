@@ -60,6 +60,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "doc": "An unreachable Node rejects the refresh.",
                 "refresh": "",
             },
+            "confirm_within_ms": {
+                "number": 5,
+                "kind": "uint64",
+                "doc": "Go back to what ran before, unless the revision is confirmed within so many milliseconds; 0: keep it.",
+                "refresh": "",
+            },
         },
     },
     "RefreshRequest": {
@@ -111,6 +117,31 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "type_name": "RefreshResult",
                 "refresh": "",
             }
+        },
+    },
+    "ConfirmRequest": {
+        "full_name": "iop.admin.v1.ConfirmRequest",
+        "doc": "Confirms the running revision.",
+        "fields": {
+            "expected_revision": {
+                "number": 1,
+                "kind": "uint64",
+                "doc": "Only when this is the running revision.",
+                "refresh": "",
+            }
+        },
+    },
+    "ConfirmResponse": {
+        "full_name": "iop.admin.v1.ConfirmResponse",
+        "doc": "Whether the running revision stays.",
+        "fields": {
+            "revision": {"number": 1, "kind": "uint64", "doc": "The running revision.", "refresh": ""},
+            "confirmed": {
+                "number": 2,
+                "kind": "bool",
+                "doc": "Whether it has been confirmed, now or before; false: it is another one, or none that waited for it.",
+                "refresh": "",
+            },
         },
     },
     "Change": {
@@ -451,6 +482,18 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "repeated": True,
                 "refresh": "",
             },
+            "confirm_until_ms": {
+                "number": 10,
+                "kind": "int64",
+                "doc": "When the running revision is reverted unless it is confirmed, in milliseconds since 1970 UTC; 0: it stays.",
+                "refresh": "",
+            },
+            "reverts_to": {
+                "number": 11,
+                "kind": "uint64",
+                "doc": "The revision whose config comes back then; 0: none.",
+                "refresh": "",
+            },
         },
     },
     "ListHistoryRequest": {
@@ -487,7 +530,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "trigger": {
                 "number": 4,
                 "kind": "string",
-                "doc": "What asked: start, refresh, reload or rollback.",
+                "doc": "What asked: start, refresh, reload, watch, rollback or revert.",
                 "refresh": "",
             },
             "status": {
@@ -506,6 +549,13 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "number": 11,
                 "kind": "string",
                 "doc": "The changed paths, without values.",
+                "repeated": True,
+                "refresh": "",
+            },
+            "rules": {
+                "number": 12,
+                "kind": "string",
+                "doc": "The rules that the candidate broke.",
                 "repeated": True,
                 "refresh": "",
             },

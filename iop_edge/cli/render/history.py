@@ -19,7 +19,11 @@ def history_text(attempts: Sequence[Attempt], style: Style) -> str:
 
 def history_json(attempts: Sequence[Attempt]) -> dict[str, Any]:
     """Return the attempts as plain JSON values."""
-    return {"entries": [{**asdict(attempt), "paths": list(attempt.paths)} for attempt in attempts]}
+    return {
+        "entries": [
+            {**asdict(attempt), "paths": list(attempt.paths), "rules": list(attempt.rules)} for attempt in attempts
+        ]
+    }
 
 
 def utc(at_ms: int) -> str:

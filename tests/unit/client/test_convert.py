@@ -53,8 +53,12 @@ STATUS = StatusSnapshot(
     providers=(
         ProviderStatus(ProviderId("p"), NodeId("n"), ProviderState.BUSY, Health.HEALTHY, 2, 2, 5, 1, ("m", "n")),
     ),
+    confirm_until_ms=1_700_000_060_000,
+    reverts_to=3,
 )
-ATTEMPT = Attempt(1, "root", Trigger.ROLLBACK, Status.APPLIED, True, 3, 4, "aa", "bb", ("models[a]",), id=9)
+ATTEMPT = Attempt(
+    1, "root", Trigger.ROLLBACK, Status.APPLIED, True, 3, 4, "aa", "bb", ("models[a]",), ("refresh.mode",), id=9
+)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,9 @@ ATTEMPT = Attempt(1, "root", Trigger.ROLLBACK, Status.APPLIED, True, 3, 4, "aa",
         ATTEMPT,
         Options(),
         Options(expected_revision=0),
-        Options(expected_revision=2**64 - 1, expected_candidate="ab", live_only=True, require_all=True),
+        Options(
+            expected_revision=2**64 - 1, expected_candidate="ab", live_only=True, require_all=True, confirm_within_ms=9
+        ),
         Source("edge.yaml", b"edge: {id: e}\n\xff", private=True, base_dir="/etc/iop-edge"),
     ],
     ids=lambda value: type(value).__name__,

@@ -1,4 +1,6 @@
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 from iop_edge.errors import EdgeError
 from iop_edge.refresh.attempt import Attempt, Trigger
 from iop_edge.refresh.result import Status
-from iop_edge.store.base import Applied, Store
+from iop_edge.store.base import Applied, Retention, Store
 from iop_edge.store.memory import MemoryStore
 from iop_edge.store.sqlite import FILE_NAME, SqliteStore
 
@@ -22,6 +24,7 @@ ATTEMPT = Attempt(
     base_hash="aa",
     candidate_hash="bb",
     paths=("models[m].display_name", 'nodes["ü b"].alias'),
+    rules=("node.rejected",),
 )
 
 
@@ -162,3 +165,81 @@ def test_a_store_that_cannot_be_written_is_a_clear_error_and_can_be_read(tmp_pat
     store.record(ATTEMPT, Applied(2, "bb", "text"))
     store.close()
     store.close()
+
+
+SMALL = Retention(attempts=3, configs=2)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    store: Store = MemoryStore(SMALL) if request.param == "memory" else SqliteStore(tmp_path / "state", SMALL)
+    yield store
+    store.close()
+
+
+def test_a_history_forgets_the_oldest_attempts_and_configs_alone(small: Store) -> None:
+    for revision in range(1, 6):
+        small.record(ATTEMPT, Applied(revision, "aa", f"text {revision}"))
+    assert [entry.id for entry in small.history()] == [5, 4, 3]
+    assert [small.applied(revision) is None for revision in range(1, 6)] == [True, True, True, False, False]
+    assert small.newest() == Applied(5, "aa", "text 5")
+
+
+def test_the_newest_config_is_kept_however_many_attempts_come_after_it(small: Store) -> None:
+    small.record(ATTEMPT, Applied(1, "aa", "text"))
+    for _ in range(10):
+        small.record(replace(ATTEMPT, committed=False))
+    assert small.newest() == Applied(1, "aa", "text")
+    assert [entry.id for entry in small.history()] == [11, 10, 9]
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (1, 0), (-1, 5)])
+def test_a_retention_that_keeps_nothing_is_refused(bounds: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="at least"):
+        Retention(*bounds)
+
+
+def written_by_version_1(state_dir: Path) -> None:
+    script = Path(__file__).with_name("history_v1.sql").read_text(encoding="utf-8")
+    with closing(sqlite3.connect(state_dir / FILE_NAME)) as database:
+        database.executescript(script)
+
+
+def test_a_history_of_the_first_version_is_taken_over_and_written_on(tmp_path: Path) -> None:
+    written_by_version_1(tmp_path)
+    for _ in range(2):
+        with closing(SqliteStore(tmp_path)) as store:
+            assert store.key() == bytes(range(32))
+            assert store.newest() == Applied(7, "aa", "edge: {id: e}")
+            oldest = store.history()[-1]
+            assert (oldest.id, oldest.paths, oldest.rules) == (3, ("models[m]",), ())
+            assert store.record(ATTEMPT).rules == store.history(1)[0].rules == ("node.rejected",)
+
+
+def test_a_migration_that_fails_leaves_the_old_history_as_it_was(tmp_path: Path) -> None:
+    written_by_version_1(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        database.execute("ALTER TABLE attempt ADD COLUMN rules TEXT")
+    with pytest.raises(EdgeError, match="cannot be used"):
+        SqliteStore(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (1,)
+        assert database.execute("SELECT revision FROM applied").fetchall() == [(7,)]
+
+
+def fill_the_disk(store: SqliteStore) -> None:
+    """Let the file grow no further, as on a disk that is full."""
+    (pages,) = store._db.execute("PRAGMA page_count").fetchone()
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def test_a_full_disk_is_a_clear_error_that_leaves_the_history_whole(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path)) as store:
+        store.record(ATTEMPT, Applied(1, "aa", "text"))
+        fill_the_disk(store)
+        with pytest.raises(EdgeError, match="full"):
+            store.record(ATTEMPT, Applied(2, "bb", "x" * 100_000))
+        assert (store.newest(), len(store.history())) == (Applied(1, "aa", "text"), 1)
+        store._db.execute("PRAGMA max_page_count = 1000000")
+        store.record(ATTEMPT, Applied(2, "bb", "x" * 100_000))
+        assert len(store.history()) == 2

@@ -596,9 +596,11 @@ type RefreshOptions struct {
 	// Apply the live part of a candidate that needs a restart.
 	LiveOnly bool `protobuf:"varint,3,opt,name=live_only,json=liveOnly,proto3" json:"live_only,omitempty"`
 	// An unreachable Node rejects the refresh.
-	RequireAll    bool `protobuf:"varint,4,opt,name=require_all,json=requireAll,proto3" json:"require_all,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RequireAll bool `protobuf:"varint,4,opt,name=require_all,json=requireAll,proto3" json:"require_all,omitempty"`
+	// Go back to what ran before, unless the revision is confirmed within so many milliseconds; 0: keep it.
+	ConfirmWithinMs uint64 `protobuf:"varint,5,opt,name=confirm_within_ms,json=confirmWithinMs,proto3" json:"confirm_within_ms,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RefreshOptions) Reset() {
@@ -657,6 +659,13 @@ func (x *RefreshOptions) GetRequireAll() bool {
 		return x.RequireAll
 	}
 	return false
+}
+
+func (x *RefreshOptions) GetConfirmWithinMs() uint64 {
+	if x != nil {
+		return x.ConfirmWithinMs
+	}
+	return 0
 }
 
 // Proposes a config.
@@ -879,6 +888,107 @@ func (x *RollbackResponse) GetResult() *RefreshResult {
 	return nil
 }
 
+// Confirms the running revision.
+type ConfirmRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only when this is the running revision.
+	ExpectedRevision *uint64 `protobuf:"varint,1,opt,name=expected_revision,json=expectedRevision,proto3,oneof" json:"expected_revision,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ConfirmRequest) Reset() {
+	*x = ConfirmRequest{}
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmRequest) ProtoMessage() {}
+
+func (x *ConfirmRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmRequest) Descriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ConfirmRequest) GetExpectedRevision() uint64 {
+	if x != nil && x.ExpectedRevision != nil {
+		return *x.ExpectedRevision
+	}
+	return 0
+}
+
+// Whether the running revision stays.
+type ConfirmResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The running revision.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Whether it has been confirmed, now or before; false: it is another one, or none that waited for it.
+	Confirmed     bool `protobuf:"varint,2,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmResponse) Reset() {
+	*x = ConfirmResponse{}
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmResponse) ProtoMessage() {}
+
+func (x *ConfirmResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmResponse.ProtoReflect.Descriptor instead.
+func (*ConfirmResponse) Descriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ConfirmResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ConfirmResponse) GetConfirmed() bool {
+	if x != nil {
+		return x.Confirmed
+	}
+	return false
+}
+
 // One difference between two configs.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -898,7 +1008,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -910,7 +1020,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[6]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -923,7 +1033,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Change) GetPath() string {
@@ -976,7 +1086,7 @@ type MessageMask struct {
 
 func (x *MessageMask) Reset() {
 	*x = MessageMask{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1098,7 @@ func (x *MessageMask) String() string {
 func (*MessageMask) ProtoMessage() {}
 
 func (x *MessageMask) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[7]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1111,7 @@ func (x *MessageMask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageMask.ProtoReflect.Descriptor instead.
 func (*MessageMask) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MessageMask) GetPath() string {
@@ -1048,7 +1158,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1170,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[8]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1183,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Violation) GetRule() string {
@@ -1142,7 +1252,7 @@ type CheckReport struct {
 
 func (x *CheckReport) Reset() {
 	*x = CheckReport{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1264,7 @@ func (x *CheckReport) String() string {
 func (*CheckReport) ProtoMessage() {}
 
 func (x *CheckReport) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[9]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1277,7 @@ func (x *CheckReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckReport.ProtoReflect.Descriptor instead.
 func (*CheckReport) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CheckReport) GetOk() bool {
@@ -1215,7 +1325,7 @@ type NodeReport struct {
 
 func (x *NodeReport) Reset() {
 	*x = NodeReport{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1337,7 @@ func (x *NodeReport) String() string {
 func (*NodeReport) ProtoMessage() {}
 
 func (x *NodeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[10]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1350,7 @@ func (x *NodeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReport.ProtoReflect.Descriptor instead.
 func (*NodeReport) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NodeReport) GetNodeId() string {
@@ -1310,7 +1420,7 @@ type RefreshResult struct {
 
 func (x *RefreshResult) Reset() {
 	*x = RefreshResult{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1432,7 @@ func (x *RefreshResult) String() string {
 func (*RefreshResult) ProtoMessage() {}
 
 func (x *RefreshResult) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[11]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1445,7 @@ func (x *RefreshResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshResult.ProtoReflect.Descriptor instead.
 func (*RefreshResult) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RefreshResult) GetStatus() RefreshStatus {
@@ -1452,7 +1562,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1574,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[12]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1587,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 // What runs.
@@ -1491,7 +1601,7 @@ type GetStatusResponse struct {
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1503,7 +1613,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[13]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1516,7 +1626,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetStatusResponse) GetSnapshot() *StatusSnapshot {
@@ -1551,7 +1661,7 @@ type NodeStatus struct {
 
 func (x *NodeStatus) Reset() {
 	*x = NodeStatus{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1673,7 @@ func (x *NodeStatus) String() string {
 func (*NodeStatus) ProtoMessage() {}
 
 func (x *NodeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1686,7 @@ func (x *NodeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStatus.ProtoReflect.Descriptor instead.
 func (*NodeStatus) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *NodeStatus) GetNodeId() string {
@@ -1662,7 +1772,7 @@ type ProviderStatus struct {
 
 func (x *ProviderStatus) Reset() {
 	*x = ProviderStatus{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +1784,7 @@ func (x *ProviderStatus) String() string {
 func (*ProviderStatus) ProtoMessage() {}
 
 func (x *ProviderStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +1797,7 @@ func (x *ProviderStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderStatus.ProtoReflect.Descriptor instead.
 func (*ProviderStatus) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ProviderStatus) GetProviderId() string {
@@ -1773,14 +1883,18 @@ type StatusSnapshot struct {
 	// The Nodes, by id.
 	Nodes []*NodeStatus `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	// The providers, by id.
-	Providers     []*ProviderStatus `protobuf:"bytes,9,rep,name=providers,proto3" json:"providers,omitempty"`
+	Providers []*ProviderStatus `protobuf:"bytes,9,rep,name=providers,proto3" json:"providers,omitempty"`
+	// When the running revision is reverted unless it is confirmed, in milliseconds since 1970 UTC; 0: it stays.
+	ConfirmUntilMs int64 `protobuf:"varint,10,opt,name=confirm_until_ms,json=confirmUntilMs,proto3" json:"confirm_until_ms,omitempty"`
+	// The revision whose config comes back then; 0: none.
+	RevertsTo     uint64 `protobuf:"varint,11,opt,name=reverts_to,json=revertsTo,proto3" json:"reverts_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusSnapshot) Reset() {
 	*x = StatusSnapshot{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +1906,7 @@ func (x *StatusSnapshot) String() string {
 func (*StatusSnapshot) ProtoMessage() {}
 
 func (x *StatusSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +1919,7 @@ func (x *StatusSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusSnapshot.ProtoReflect.Descriptor instead.
 func (*StatusSnapshot) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StatusSnapshot) GetEdgeId() string {
@@ -1871,6 +1985,20 @@ func (x *StatusSnapshot) GetProviders() []*ProviderStatus {
 	return nil
 }
 
+func (x *StatusSnapshot) GetConfirmUntilMs() int64 {
+	if x != nil {
+		return x.ConfirmUntilMs
+	}
+	return 0
+}
+
+func (x *StatusSnapshot) GetRevertsTo() uint64 {
+	if x != nil {
+		return x.RevertsTo
+	}
+	return 0
+}
+
 // Asks for past attempts.
 type ListHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1882,7 +2010,7 @@ type ListHistoryRequest struct {
 
 func (x *ListHistoryRequest) Reset() {
 	*x = ListHistoryRequest{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1894,7 +2022,7 @@ func (x *ListHistoryRequest) String() string {
 func (*ListHistoryRequest) ProtoMessage() {}
 
 func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1907,7 +2035,7 @@ func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListHistoryRequest) GetLimit() uint32 {
@@ -1928,7 +2056,7 @@ type ListHistoryResponse struct {
 
 func (x *ListHistoryResponse) Reset() {
 	*x = ListHistoryResponse{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1940,7 +2068,7 @@ func (x *ListHistoryResponse) String() string {
 func (*ListHistoryResponse) ProtoMessage() {}
 
 func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1953,7 +2081,7 @@ func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListHistoryResponse) GetEntries() []*HistoryEntry {
@@ -1972,7 +2100,7 @@ type HistoryEntry struct {
 	AtMs int64 `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	// Who asked: a user of the machine, a certificate's name, or the trigger.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What asked: start, refresh, reload or rollback.
+	// What asked: start, refresh, reload, watch, rollback or revert.
 	Trigger string `protobuf:"bytes,4,opt,name=trigger,proto3" json:"trigger,omitempty"`
 	// How it ended.
 	Status RefreshStatus `protobuf:"varint,5,opt,name=status,proto3,enum=iop.admin.v1.RefreshStatus" json:"status,omitempty"`
@@ -1987,14 +2115,16 @@ type HistoryEntry struct {
 	// The hash of the candidate.
 	CandidateHash string `protobuf:"bytes,10,opt,name=candidate_hash,json=candidateHash,proto3" json:"candidate_hash,omitempty"`
 	// The changed paths, without values.
-	Paths         []string `protobuf:"bytes,11,rep,name=paths,proto3" json:"paths,omitempty"`
+	Paths []string `protobuf:"bytes,11,rep,name=paths,proto3" json:"paths,omitempty"`
+	// The rules that the candidate broke.
+	Rules         []string `protobuf:"bytes,12,rep,name=rules,proto3" json:"rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2006,7 +2136,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2019,7 +2149,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HistoryEntry) GetId() uint64 {
@@ -2099,6 +2229,13 @@ func (x *HistoryEntry) GetPaths() []string {
 	return nil
 }
 
+func (x *HistoryEntry) GetRules() []string {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
 var File_iop_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_iop_admin_v1_admin_proto_rawDesc = "" +
@@ -2108,13 +2245,14 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\acontent\x18\x02 \x01(\fB\x06\xea\xc4\x19\x028\x01R\acontent\x12\x18\n" +
 	"\aprivate\x18\x03 \x01(\bR\aprivate\x12\x19\n" +
-	"\bbase_dir\x18\x04 \x01(\tR\abaseDir\"\xc5\x01\n" +
+	"\bbase_dir\x18\x04 \x01(\tR\abaseDir\"\xf1\x01\n" +
 	"\x0eRefreshOptions\x120\n" +
 	"\x11expected_revision\x18\x01 \x01(\x04H\x00R\x10expectedRevision\x88\x01\x01\x12-\n" +
 	"\x12expected_candidate\x18\x02 \x01(\tR\x11expectedCandidate\x12\x1b\n" +
 	"\tlive_only\x18\x03 \x01(\bR\bliveOnly\x12\x1f\n" +
 	"\vrequire_all\x18\x04 \x01(\bR\n" +
-	"requireAllB\x14\n" +
+	"requireAll\x12*\n" +
+	"\x11confirm_within_ms\x18\x05 \x01(\x04R\x0fconfirmWithinMsB\x14\n" +
 	"\x12_expected_revision\"\xaa\x01\n" +
 	"\x0eRefreshRequest\x12-\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x19.iop.admin.v1.RefreshModeR\x04mode\x121\n" +
@@ -2127,7 +2265,13 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.iop.admin.v1.RefreshModeR\x04mode\x126\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1c.iop.admin.v1.RefreshOptionsR\aoptions\"G\n" +
 	"\x10RollbackResponse\x123\n" +
-	"\x06result\x18\x01 \x01(\v2\x1b.iop.admin.v1.RefreshResultR\x06result\"\xf3\x01\n" +
+	"\x06result\x18\x01 \x01(\v2\x1b.iop.admin.v1.RefreshResultR\x06result\"X\n" +
+	"\x0eConfirmRequest\x120\n" +
+	"\x11expected_revision\x18\x01 \x01(\x04H\x00R\x10expectedRevision\x88\x01\x01B\x14\n" +
+	"\x12_expected_revision\"K\n" +
+	"\x0fConfirmResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x1c\n" +
+	"\tconfirmed\x18\x02 \x01(\bR\tconfirmed\"\xf3\x01\n" +
 	"\x06Change\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12,\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x18.iop.admin.v1.ChangeKindR\x04kind\x12$\n" +
@@ -2212,7 +2356,7 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\tin_flight\x18\x06 \x01(\rR\binFlight\x12\x16\n" +
 	"\x06queued\x18\a \x01(\rR\x06queued\x12\x1a\n" +
 	"\bpriority\x18\b \x01(\x05R\bpriority\x12\x16\n" +
-	"\x06models\x18\t \x03(\tR\x06models\"\xdd\x02\n" +
+	"\x06models\x18\t \x03(\tR\x06models\"\xa6\x03\n" +
 	"\x0eStatusSnapshot\x12\x17\n" +
 	"\aedge_id\x18\x01 \x01(\tR\x06edgeId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x1f\n" +
@@ -2224,11 +2368,15 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"driftError\x12.\n" +
 	"\apending\x18\a \x03(\v2\x14.iop.admin.v1.ChangeR\apending\x12.\n" +
 	"\x05nodes\x18\b \x03(\v2\x18.iop.admin.v1.NodeStatusR\x05nodes\x12:\n" +
-	"\tproviders\x18\t \x03(\v2\x1c.iop.admin.v1.ProviderStatusR\tproviders\"*\n" +
+	"\tproviders\x18\t \x03(\v2\x1c.iop.admin.v1.ProviderStatusR\tproviders\x12(\n" +
+	"\x10confirm_until_ms\x18\n" +
+	" \x01(\x03R\x0econfirmUntilMs\x12\x1d\n" +
+	"\n" +
+	"reverts_to\x18\v \x01(\x04R\trevertsTo\"*\n" +
 	"\x12ListHistoryRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\"K\n" +
 	"\x13ListHistoryResponse\x124\n" +
-	"\aentries\x18\x01 \x03(\v2\x1a.iop.admin.v1.HistoryEntryR\aentries\"\xe0\x02\n" +
+	"\aentries\x18\x01 \x03(\v2\x1a.iop.admin.v1.HistoryEntryR\aentries\"\xf6\x02\n" +
 	"\fHistoryEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x13\n" +
 	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\x12\x14\n" +
@@ -2241,7 +2389,8 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\tbase_hash\x18\t \x01(\tR\bbaseHash\x12%\n" +
 	"\x0ecandidate_hash\x18\n" +
 	" \x01(\tR\rcandidateHash\x12\x14\n" +
-	"\x05paths\x18\v \x03(\tR\x05paths*]\n" +
+	"\x05paths\x18\v \x03(\tR\x05paths\x12\x14\n" +
+	"\x05rules\x18\f \x03(\tR\x05rules*]\n" +
 	"\vRefreshMode\x12\x1c\n" +
 	"\x18REFRESH_MODE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REFRESH_MODE_DRY_RUN\x10\x01\x12\x16\n" +
@@ -2290,12 +2439,13 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x17PROVIDER_HEALTH_HEALTHY\x10\x01\x12\x1d\n" +
 	"\x19PROVIDER_HEALTH_UNHEALTHY\x10\x02\x12\x1b\n" +
 	"\x17PROVIDER_HEALTH_UNKNOWN\x10\x03\x12\x1c\n" +
-	"\x18PROVIDER_HEALTH_DISABLED\x10\x042\xc7\x02\n" +
+	"\x18PROVIDER_HEALTH_DISABLED\x10\x042\x8f\x03\n" +
 	"\x10EdgeAdminService\x12F\n" +
 	"\aRefresh\x12\x1c.iop.admin.v1.RefreshRequest\x1a\x1d.iop.admin.v1.RefreshResponse\x12L\n" +
 	"\tGetStatus\x12\x1e.iop.admin.v1.GetStatusRequest\x1a\x1f.iop.admin.v1.GetStatusResponse\x12R\n" +
 	"\vListHistory\x12 .iop.admin.v1.ListHistoryRequest\x1a!.iop.admin.v1.ListHistoryResponse\x12I\n" +
-	"\bRollback\x12\x1d.iop.admin.v1.RollbackRequest\x1a\x1e.iop.admin.v1.RollbackResponseB:Z8github.com/iop-edge/iop-edge/gen/go/iop/admin/v1;adminv1b\x06proto3"
+	"\bRollback\x12\x1d.iop.admin.v1.RollbackRequest\x1a\x1e.iop.admin.v1.RollbackResponse\x12F\n" +
+	"\aConfirm\x12\x1c.iop.admin.v1.ConfirmRequest\x1a\x1d.iop.admin.v1.ConfirmResponseB:Z8github.com/iop-edge/iop-edge/gen/go/iop/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_iop_admin_v1_admin_proto_rawDescOnce sync.Once
@@ -2310,7 +2460,7 @@ func file_iop_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_iop_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_iop_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_iop_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_iop_admin_v1_admin_proto_goTypes = []any{
 	(RefreshMode)(0),              // 0: iop.admin.v1.RefreshMode
 	(RefreshStatus)(0),            // 1: iop.admin.v1.RefreshStatus
@@ -2326,64 +2476,68 @@ var file_iop_admin_v1_admin_proto_goTypes = []any{
 	(*RefreshResponse)(nil),       // 11: iop.admin.v1.RefreshResponse
 	(*RollbackRequest)(nil),       // 12: iop.admin.v1.RollbackRequest
 	(*RollbackResponse)(nil),      // 13: iop.admin.v1.RollbackResponse
-	(*Change)(nil),                // 14: iop.admin.v1.Change
-	(*MessageMask)(nil),           // 15: iop.admin.v1.MessageMask
-	(*Violation)(nil),             // 16: iop.admin.v1.Violation
-	(*CheckReport)(nil),           // 17: iop.admin.v1.CheckReport
-	(*NodeReport)(nil),            // 18: iop.admin.v1.NodeReport
-	(*RefreshResult)(nil),         // 19: iop.admin.v1.RefreshResult
-	(*GetStatusRequest)(nil),      // 20: iop.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),     // 21: iop.admin.v1.GetStatusResponse
-	(*NodeStatus)(nil),            // 22: iop.admin.v1.NodeStatus
-	(*ProviderStatus)(nil),        // 23: iop.admin.v1.ProviderStatus
-	(*StatusSnapshot)(nil),        // 24: iop.admin.v1.StatusSnapshot
-	(*ListHistoryRequest)(nil),    // 25: iop.admin.v1.ListHistoryRequest
-	(*ListHistoryResponse)(nil),   // 26: iop.admin.v1.ListHistoryResponse
-	(*HistoryEntry)(nil),          // 27: iop.admin.v1.HistoryEntry
-	(*fieldmaskpb.FieldMask)(nil), // 28: google.protobuf.FieldMask
+	(*ConfirmRequest)(nil),        // 14: iop.admin.v1.ConfirmRequest
+	(*ConfirmResponse)(nil),       // 15: iop.admin.v1.ConfirmResponse
+	(*Change)(nil),                // 16: iop.admin.v1.Change
+	(*MessageMask)(nil),           // 17: iop.admin.v1.MessageMask
+	(*Violation)(nil),             // 18: iop.admin.v1.Violation
+	(*CheckReport)(nil),           // 19: iop.admin.v1.CheckReport
+	(*NodeReport)(nil),            // 20: iop.admin.v1.NodeReport
+	(*RefreshResult)(nil),         // 21: iop.admin.v1.RefreshResult
+	(*GetStatusRequest)(nil),      // 22: iop.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),     // 23: iop.admin.v1.GetStatusResponse
+	(*NodeStatus)(nil),            // 24: iop.admin.v1.NodeStatus
+	(*ProviderStatus)(nil),        // 25: iop.admin.v1.ProviderStatus
+	(*StatusSnapshot)(nil),        // 26: iop.admin.v1.StatusSnapshot
+	(*ListHistoryRequest)(nil),    // 27: iop.admin.v1.ListHistoryRequest
+	(*ListHistoryResponse)(nil),   // 28: iop.admin.v1.ListHistoryResponse
+	(*HistoryEntry)(nil),          // 29: iop.admin.v1.HistoryEntry
+	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
 }
 var file_iop_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: iop.admin.v1.RefreshRequest.mode:type_name -> iop.admin.v1.RefreshMode
 	8,  // 1: iop.admin.v1.RefreshRequest.layers:type_name -> iop.admin.v1.ConfigLayer
 	9,  // 2: iop.admin.v1.RefreshRequest.options:type_name -> iop.admin.v1.RefreshOptions
-	19, // 3: iop.admin.v1.RefreshResponse.result:type_name -> iop.admin.v1.RefreshResult
+	21, // 3: iop.admin.v1.RefreshResponse.result:type_name -> iop.admin.v1.RefreshResult
 	0,  // 4: iop.admin.v1.RollbackRequest.mode:type_name -> iop.admin.v1.RefreshMode
 	9,  // 5: iop.admin.v1.RollbackRequest.options:type_name -> iop.admin.v1.RefreshOptions
-	19, // 6: iop.admin.v1.RollbackResponse.result:type_name -> iop.admin.v1.RefreshResult
+	21, // 6: iop.admin.v1.RollbackResponse.result:type_name -> iop.admin.v1.RefreshResult
 	3,  // 7: iop.admin.v1.Change.kind:type_name -> iop.admin.v1.ChangeKind
 	2,  // 8: iop.admin.v1.Change.refresh_class:type_name -> iop.admin.v1.ChangeClass
-	28, // 9: iop.admin.v1.MessageMask.live:type_name -> google.protobuf.FieldMask
-	28, // 10: iop.admin.v1.MessageMask.restart:type_name -> google.protobuf.FieldMask
-	16, // 11: iop.admin.v1.CheckReport.violations:type_name -> iop.admin.v1.Violation
-	16, // 12: iop.admin.v1.CheckReport.warnings:type_name -> iop.admin.v1.Violation
+	30, // 9: iop.admin.v1.MessageMask.live:type_name -> google.protobuf.FieldMask
+	30, // 10: iop.admin.v1.MessageMask.restart:type_name -> google.protobuf.FieldMask
+	18, // 11: iop.admin.v1.CheckReport.violations:type_name -> iop.admin.v1.Violation
+	18, // 12: iop.admin.v1.CheckReport.warnings:type_name -> iop.admin.v1.Violation
 	4,  // 13: iop.admin.v1.NodeReport.outcome:type_name -> iop.admin.v1.NodeOutcome
 	1,  // 14: iop.admin.v1.RefreshResult.status:type_name -> iop.admin.v1.RefreshStatus
 	0,  // 15: iop.admin.v1.RefreshResult.mode:type_name -> iop.admin.v1.RefreshMode
-	14, // 16: iop.admin.v1.RefreshResult.changes:type_name -> iop.admin.v1.Change
-	15, // 17: iop.admin.v1.RefreshResult.masks:type_name -> iop.admin.v1.MessageMask
-	16, // 18: iop.admin.v1.RefreshResult.violations:type_name -> iop.admin.v1.Violation
-	16, // 19: iop.admin.v1.RefreshResult.warnings:type_name -> iop.admin.v1.Violation
-	14, // 20: iop.admin.v1.RefreshResult.pending:type_name -> iop.admin.v1.Change
-	18, // 21: iop.admin.v1.RefreshResult.reports:type_name -> iop.admin.v1.NodeReport
-	24, // 22: iop.admin.v1.GetStatusResponse.snapshot:type_name -> iop.admin.v1.StatusSnapshot
+	16, // 16: iop.admin.v1.RefreshResult.changes:type_name -> iop.admin.v1.Change
+	17, // 17: iop.admin.v1.RefreshResult.masks:type_name -> iop.admin.v1.MessageMask
+	18, // 18: iop.admin.v1.RefreshResult.violations:type_name -> iop.admin.v1.Violation
+	18, // 19: iop.admin.v1.RefreshResult.warnings:type_name -> iop.admin.v1.Violation
+	16, // 20: iop.admin.v1.RefreshResult.pending:type_name -> iop.admin.v1.Change
+	20, // 21: iop.admin.v1.RefreshResult.reports:type_name -> iop.admin.v1.NodeReport
+	26, // 22: iop.admin.v1.GetStatusResponse.snapshot:type_name -> iop.admin.v1.StatusSnapshot
 	5,  // 23: iop.admin.v1.NodeStatus.connection:type_name -> iop.admin.v1.NodeConnection
 	6,  // 24: iop.admin.v1.ProviderStatus.status:type_name -> iop.admin.v1.ProviderState
 	7,  // 25: iop.admin.v1.ProviderStatus.health:type_name -> iop.admin.v1.ProviderHealth
-	14, // 26: iop.admin.v1.StatusSnapshot.pending:type_name -> iop.admin.v1.Change
-	22, // 27: iop.admin.v1.StatusSnapshot.nodes:type_name -> iop.admin.v1.NodeStatus
-	23, // 28: iop.admin.v1.StatusSnapshot.providers:type_name -> iop.admin.v1.ProviderStatus
-	27, // 29: iop.admin.v1.ListHistoryResponse.entries:type_name -> iop.admin.v1.HistoryEntry
+	16, // 26: iop.admin.v1.StatusSnapshot.pending:type_name -> iop.admin.v1.Change
+	24, // 27: iop.admin.v1.StatusSnapshot.nodes:type_name -> iop.admin.v1.NodeStatus
+	25, // 28: iop.admin.v1.StatusSnapshot.providers:type_name -> iop.admin.v1.ProviderStatus
+	29, // 29: iop.admin.v1.ListHistoryResponse.entries:type_name -> iop.admin.v1.HistoryEntry
 	1,  // 30: iop.admin.v1.HistoryEntry.status:type_name -> iop.admin.v1.RefreshStatus
 	10, // 31: iop.admin.v1.EdgeAdminService.Refresh:input_type -> iop.admin.v1.RefreshRequest
-	20, // 32: iop.admin.v1.EdgeAdminService.GetStatus:input_type -> iop.admin.v1.GetStatusRequest
-	25, // 33: iop.admin.v1.EdgeAdminService.ListHistory:input_type -> iop.admin.v1.ListHistoryRequest
+	22, // 32: iop.admin.v1.EdgeAdminService.GetStatus:input_type -> iop.admin.v1.GetStatusRequest
+	27, // 33: iop.admin.v1.EdgeAdminService.ListHistory:input_type -> iop.admin.v1.ListHistoryRequest
 	12, // 34: iop.admin.v1.EdgeAdminService.Rollback:input_type -> iop.admin.v1.RollbackRequest
-	11, // 35: iop.admin.v1.EdgeAdminService.Refresh:output_type -> iop.admin.v1.RefreshResponse
-	21, // 36: iop.admin.v1.EdgeAdminService.GetStatus:output_type -> iop.admin.v1.GetStatusResponse
-	26, // 37: iop.admin.v1.EdgeAdminService.ListHistory:output_type -> iop.admin.v1.ListHistoryResponse
-	13, // 38: iop.admin.v1.EdgeAdminService.Rollback:output_type -> iop.admin.v1.RollbackResponse
-	35, // [35:39] is the sub-list for method output_type
-	31, // [31:35] is the sub-list for method input_type
+	14, // 35: iop.admin.v1.EdgeAdminService.Confirm:input_type -> iop.admin.v1.ConfirmRequest
+	11, // 36: iop.admin.v1.EdgeAdminService.Refresh:output_type -> iop.admin.v1.RefreshResponse
+	23, // 37: iop.admin.v1.EdgeAdminService.GetStatus:output_type -> iop.admin.v1.GetStatusResponse
+	28, // 38: iop.admin.v1.EdgeAdminService.ListHistory:output_type -> iop.admin.v1.ListHistoryResponse
+	13, // 39: iop.admin.v1.EdgeAdminService.Rollback:output_type -> iop.admin.v1.RollbackResponse
+	15, // 40: iop.admin.v1.EdgeAdminService.Confirm:output_type -> iop.admin.v1.ConfirmResponse
+	36, // [36:41] is the sub-list for method output_type
+	31, // [31:36] is the sub-list for method input_type
 	31, // [31:31] is the sub-list for extension type_name
 	31, // [31:31] is the sub-list for extension extendee
 	0,  // [0:31] is the sub-list for field type_name
@@ -2396,13 +2550,14 @@ func file_iop_admin_v1_admin_proto_init() {
 	}
 	file_iop_admin_v1_admin_proto_msgTypes[1].OneofWrappers = []any{}
 	file_iop_admin_v1_admin_proto_msgTypes[6].OneofWrappers = []any{}
+	file_iop_admin_v1_admin_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_iop_admin_v1_admin_proto_rawDesc), len(file_iop_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	EdgeAdminService_GetStatus_FullMethodName   = "/iop.admin.v1.EdgeAdminService/GetStatus"
 	EdgeAdminService_ListHistory_FullMethodName = "/iop.admin.v1.EdgeAdminService/ListHistory"
 	EdgeAdminService_Rollback_FullMethodName    = "/iop.admin.v1.EdgeAdminService/Rollback"
+	EdgeAdminService_Confirm_FullMethodName     = "/iop.admin.v1.EdgeAdminService/Confirm"
 )
 
 // EdgeAdminServiceClient is the client API for EdgeAdminService service.
@@ -41,6 +42,8 @@ type EdgeAdminServiceClient interface {
 	ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error)
 	// A refresh to the config of an old revision.
 	Rollback(ctx context.Context, in *RollbackRequest, opts ...grpc.CallOption) (*RollbackResponse, error)
+	// Keeps a revision that would otherwise be reverted.
+	Confirm(ctx context.Context, in *ConfirmRequest, opts ...grpc.CallOption) (*ConfirmResponse, error)
 }
 
 type edgeAdminServiceClient struct {
@@ -91,6 +94,16 @@ func (c *edgeAdminServiceClient) Rollback(ctx context.Context, in *RollbackReque
 	return out, nil
 }
 
+func (c *edgeAdminServiceClient) Confirm(ctx context.Context, in *ConfirmRequest, opts ...grpc.CallOption) (*ConfirmResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConfirmResponse)
+	err := c.cc.Invoke(ctx, EdgeAdminService_Confirm_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EdgeAdminServiceServer is the server API for EdgeAdminService service.
 // All implementations must embed UnimplementedEdgeAdminServiceServer
 // for forward compatibility.
@@ -105,6 +118,8 @@ type EdgeAdminServiceServer interface {
 	ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error)
 	// A refresh to the config of an old revision.
 	Rollback(context.Context, *RollbackRequest) (*RollbackResponse, error)
+	// Keeps a revision that would otherwise be reverted.
+	Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error)
 	mustEmbedUnimplementedEdgeAdminServiceServer()
 }
 
@@ -126,6 +141,9 @@ func (UnimplementedEdgeAdminServiceServer) ListHistory(context.Context, *ListHis
 }
 func (UnimplementedEdgeAdminServiceServer) Rollback(context.Context, *RollbackRequest) (*RollbackResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Rollback not implemented")
+}
+func (UnimplementedEdgeAdminServiceServer) Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Confirm not implemented")
 }
 func (UnimplementedEdgeAdminServiceServer) mustEmbedUnimplementedEdgeAdminServiceServer() {}
 func (UnimplementedEdgeAdminServiceServer) testEmbeddedByValue()                          {}
@@ -220,6 +238,24 @@ func _EdgeAdminService_Rollback_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EdgeAdminService_Confirm_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfirmRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EdgeAdminServiceServer).Confirm(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EdgeAdminService_Confirm_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EdgeAdminServiceServer).Confirm(ctx, req.(*ConfirmRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // EdgeAdminService_ServiceDesc is the grpc.ServiceDesc for EdgeAdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -242,6 +278,10 @@ var EdgeAdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Rollback",
 			Handler:    _EdgeAdminService_Rollback_Handler,
+		},
+		{
+			MethodName: "Confirm",
+			Handler:    _EdgeAdminService_Confirm_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

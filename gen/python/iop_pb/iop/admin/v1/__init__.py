@@ -9,6 +9,8 @@ __all__ = (
     "ChangeKind",
     "CheckReport",
     "ConfigLayer",
+    "ConfirmRequest",
+    "ConfirmResponse",
     "EdgeAdminServiceBase",
     "EdgeAdminServiceStub",
     "GetStatusRequest",
@@ -580,6 +582,47 @@ default_message_pool.register_message("iop.admin.v1", "ConfigLayer", ConfigLayer
 
 
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
+class ConfirmRequest(betterproto2.Message):
+    """
+    Confirms the running revision.
+    """
+
+    expected_revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)] | None" = betterproto2.field(
+        1, betterproto2.TYPE_UINT64, optional=True
+    )
+    """
+    Only when this is the running revision.
+    """
+
+
+default_message_pool.register_message("iop.admin.v1", "ConfirmRequest", ConfirmRequest)
+
+
+@dataclass(eq=False, repr=False, config={"extra": "forbid"})
+class ConfirmResponse(betterproto2.Message):
+    """
+    Whether the running revision stays.
+    """
+
+    revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
+        betterproto2.field(1, betterproto2.TYPE_UINT64)
+    )
+    """
+    The running revision.
+    """
+
+    confirmed: "bool" = betterproto2.field(2, betterproto2.TYPE_BOOL)
+    """
+    Whether it has been confirmed, now or before; false: it is another one, or none that waited for it.
+    """
+
+
+default_message_pool.register_message(
+    "iop.admin.v1", "ConfirmResponse", ConfirmResponse
+)
+
+
+@dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class GetStatusRequest(betterproto2.Message):
     """
     Asks what runs.
@@ -643,7 +686,7 @@ class HistoryEntry(betterproto2.Message):
         4, betterproto2.TYPE_STRING
     )
     """
-    What asked: start, refresh, reload or rollback.
+    What asked: start, refresh, reload, watch, rollback or revert.
     """
 
     status: "RefreshStatus" = betterproto2.field(
@@ -691,6 +734,13 @@ class HistoryEntry(betterproto2.Message):
     )
     """
     The changed paths, without values.
+    """
+
+    rules: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
+        12, betterproto2.TYPE_STRING, repeated=True
+    )
+    """
+    The rules that the candidate broke.
     """
 
 
@@ -969,6 +1019,13 @@ class RefreshOptions(betterproto2.Message):
     require_all: "bool" = betterproto2.field(4, betterproto2.TYPE_BOOL)
     """
     An unreachable Node rejects the refresh.
+    """
+
+    confirm_within_ms: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
+        betterproto2.field(5, betterproto2.TYPE_UINT64)
+    )
+    """
+    Go back to what ran before, unless the revision is confirmed within so many milliseconds; 0: keep it.
     """
 
 
@@ -1257,6 +1314,20 @@ class StatusSnapshot(betterproto2.Message):
     The providers, by id.
     """
 
+    confirm_until_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = betterproto2.field(
+        10, betterproto2.TYPE_INT64
+    )
+    """
+    When the running revision is reverted unless it is confirmed, in milliseconds since 1970 UTC; 0: it stays.
+    """
+
+    reverts_to: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
+        betterproto2.field(11, betterproto2.TYPE_UINT64)
+    )
+    """
+    The revision whose config comes back then; 0: none.
+    """
+
 
 default_message_pool.register_message("iop.admin.v1", "StatusSnapshot", StatusSnapshot)
 
@@ -1412,6 +1483,27 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
             metadata=metadata,
         )
 
+    async def confirm(
+        self,
+        message: "ConfirmRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None,
+    ) -> "ConfirmResponse":
+        """
+        Keeps a revision that would otherwise be reverted.
+        """
+
+        return await self._unary_unary(
+            "/iop.admin.v1.EdgeAdminService/Confirm",
+            message,
+            ConfirmResponse,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
 
 from ....google import protobuf as ___google__protobuf__
 
@@ -1451,6 +1543,13 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
+    async def confirm(self, message: "ConfirmRequest") -> "ConfirmResponse":
+        """
+        Keeps a revision that would otherwise be reverted.
+        """
+
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
     async def __rpc_refresh(
         self, stream: "grpclib.server.Stream[RefreshRequest, RefreshResponse]"
     ) -> None:
@@ -1483,6 +1582,14 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
         response = await self.rollback(request)
         await stream.send_message(response)
 
+    async def __rpc_confirm(
+        self, stream: "grpclib.server.Stream[ConfirmRequest, ConfirmResponse]"
+    ) -> None:
+        request = await stream.recv_message()
+        assert request is not None
+        response = await self.confirm(request)
+        await stream.send_message(response)
+
     def __mapping__(self) -> "dict[str, grpclib.const.Handler]":
         return {
             "/iop.admin.v1.EdgeAdminService/Refresh": grpclib.const.Handler(
@@ -1508,5 +1615,11 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
                 grpclib.const.Cardinality.UNARY_UNARY,
                 RollbackRequest,
                 RollbackResponse,
+            ),
+            "/iop.admin.v1.EdgeAdminService/Confirm": grpclib.const.Handler(
+                self.__rpc_confirm,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                ConfirmRequest,
+                ConfirmResponse,
             ),
         }
