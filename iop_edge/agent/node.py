@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from importlib.metadata import version
@@ -57,6 +58,7 @@ class Node(NodeConfigServiceBase):
     ) -> None:
         self.health = HealthBook()
         self._node_id = node_id
+        self._instance_id = secrets.token_hex(16)
         self._software_version = version("iop_edge")
         self._profiles = profiles
         self._builder = builder
@@ -93,6 +95,7 @@ class Node(NodeConfigServiceBase):
             node_id=self._node_id,
             running=self._running,
             software_version=self._software_version,
+            node_instance_id=self._instance_id,
         )
 
     async def node_config_refresh(self, message: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:

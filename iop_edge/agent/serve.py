@@ -8,7 +8,8 @@ from typing import Final
 from iop_edge.agent.node import Node
 from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
-from iop_edge.net import Address, AddressError, Tls, parse_address, server_context
+from iop_edge.net import Address, AddressError, parse_address
+from iop_edge.transport.renewal import RenewingServerContext, TlsSource
 from iop_edge.transport.server import BoundedServer
 
 DRAIN_SECONDS: Final = 5.0
@@ -21,7 +22,7 @@ async def run_node(
     node_id: NodeId,
     address: str,
     tokens: Sequence[str],
-    tls: Tls | None = None,
+    tls: TlsSource | None = None,
     ready: Callable[[Address], None] | None = None,
 ) -> None:
     """Serve as a Node until cancelled, then let running calls end and leave nothing behind (PAY-02).
@@ -30,7 +31,8 @@ async def run_node(
         node_id: the Node's id.
         address: where it listens; with port 0 the system chooses one. A unix socket gets mode 0600.
         tokens: what an Edge may show, one or, during a rotation, two.
-        tls: the Node's certificate, and with `ca` the authority of the Edge's. None: plain text.
+        tls: the Node's certificate, and with `ca` the authority of the Edge's; asked anew at each handshake. None:
+            plain text.
         ready: called with the real address once the Node listens.
 
     Raises:
@@ -42,7 +44,7 @@ async def run_node(
         wanted = parse_address(address)
     except AddressError as error:
         raise EdgeError(f"the address of the Node: {error}") from None
-    context = server_context(tls) if tls else None
+    context = RenewingServerContext(tls) if tls else None
     node = Node(node_id)
     server = BoundedServer([node], tokens=tokens)
     listening = await server.start(wanted, context)

@@ -2,16 +2,17 @@
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from iop_edge.client.admin import MAX_MESSAGE_BYTES
-from iop_edge.daemon.running import tls_of
+from iop_edge.daemon.certificates import tls_source
 from iop_edge.errors import EdgeError
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.net import Address, AddressError, Tls, parse_address, server_context
+from iop_edge.net import Address, AddressError, parse_address
 from iop_edge.schema.values import plain
+from iop_edge.transport.renewal import RenewingServerContext, TlsSource
 from iop_edge.transport.server import BoundedServer, Service
 
 _GRACE_SECONDS: Final = 30.0
@@ -20,10 +21,10 @@ _GRACE_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An address, and what it proves and asks for; without TLS only callers of this machine can reach it."""
+    """An address, and what reads what it proves and asks for; without TLS only this machine's users can reach it."""
 
     address: Address
-    tls: Tls | None = None
+    tls: TlsSource | None = field(default=None, repr=False)
 
 
 def listeners(snapshot: Snapshot, admin: str = "") -> tuple[Listener, ...]:
@@ -33,19 +34,19 @@ def listeners(snapshot: Snapshot, admin: str = "") -> tuple[Listener, ...]:
         EdgeError: an address is none, or would let others than this machine's users in without a certificate.
     """
     listen = snapshot.tree["listen"]
-    tls = tls_of(listen)
+    tls, asks_for_certificates = tls_source(listen), bool(plain(listen.get("tls", {}).get("ca", "")))
     texts = (admin or plain(listen["admin"]), plain(listen.get("grpc", "")))
-    return tuple(_listener(text, tls) for text in texts if text)
+    return tuple(_listener(text, tls, is_open=not asks_for_certificates) for text in texts if text)
 
 
-def _listener(text: str, tls: Tls | None) -> Listener:
+def _listener(text: str, tls: TlsSource | None, *, is_open: bool) -> Listener:
     try:
         address = parse_address(text)
     except AddressError as error:
         raise EdgeError(f"{text}: {error}") from None
     if address.is_unix:
         return Listener(address)
-    if not address.is_local and not (tls and tls.ca):
+    if not address.is_local and is_open:
         raise EdgeError(
             f"the admin service at {text} can be reached from other machines: "
             "listen.tls must give a certificate, and the authority (ca) of its clients"
@@ -67,7 +68,7 @@ async def listening(wanted: Collection[Listener], services: Collection[Service])
         for listener in wanted:
             server = BoundedServer(services, max_request_bytes=MAX_MESSAGE_BYTES)
             _make_room(listener.address)
-            context = server_context(listener.tls) if listener.tls else None
+            context = RenewingServerContext(listener.tls) if listener.tls else None
             addresses.append(await server.start(listener.address, context))
             stack.push_async_callback(server.drain, _GRACE_SECONDS)
         yield tuple(addresses)

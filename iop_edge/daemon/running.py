@@ -1,16 +1,16 @@
 """What an Edge runs, and what follows from it for its Nodes."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from iop_edge.daemon.certificates import tls_source
 from iop_edge.ids import NodeId, Revision
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.net import Tls
 from iop_edge.payload.build import node_payloads
 from iop_edge.payload.encode import EncodedPayload, encode
 from iop_edge.push.model import Desired, Target
-from iop_edge.schema.values import ReadTree, plain
+from iop_edge.schema.values import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,8 @@ def targets(snapshot: Snapshot) -> Iterator[Target]:
             node_id=NodeId(node["id"]),
             address=plain(node["address"]),
             token=plain(node.get("token", "")),
-            tls=tls_of(node),
+            tls=tls_source(node),
         )
-
-
-def tls_of(owner: ReadTree) -> Tls | None:
-    """Return the TLS texts of a Node or of a listener; None where there are none, which means plain text."""
-    given = {name: plain(value) for name, value in owner.get("tls", {}).items()}
-    return Tls(**{field.name: given.get(field.name, "") for field in fields(Tls)}) if given else None
 
 
 def nodes(snapshot: Snapshot) -> tuple[Mapping[str, Any], ...]:

@@ -105,6 +105,30 @@ def _reference(inside: str, *, closed: bool) -> Reference:
     raise ReferenceSyntaxError("not a reference", "write ${env:NAME} or ${file:PATH}, or $${ for a literal ${")
 
 
+def lookup(reference: Reference, base_dir: str, resolver: Resolver) -> str:
+    """Return what a reference stands for; its file is relative to `base_dir`.
+
+    Raises:
+        ReferenceFailure: it cannot be resolved.
+    """
+    if isinstance(reference, FileReference):
+        return resolver.file(reference.path, base_dir)
+    return _variable(reference, resolver)
+
+
+def _variable(reference: EnvReference, resolver: Resolver) -> str:
+    value = resolver.env(reference.name)
+    if reference.default is not None and not value:
+        return reference.default
+    if value is None:
+        raise ReferenceFailure("the environment variable is not set")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ReferenceFailure("the environment variable is not UTF-8") from None
+    return value
+
+
 def escape(text: str) -> str:
     """Return the text as it is written in a config, where `$` before `$` or `{` means something else."""
     return _ESCAPABLE.sub("$$", text) if "$" in text else text

@@ -12,13 +12,11 @@ from iop_edge.load.findings import Trail, to_path
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems
 from iop_edge.load.references import (
-    EnvReference,
-    FileReference,
     Part,
-    Reference,
     ReferenceFailure,
     ReferenceSyntaxError,
     Resolver,
+    lookup,
     parse,
 )
 from iop_edge.load.scalars import ScalarError, from_text
@@ -122,7 +120,7 @@ class _Resolution:
         if isinstance(part, str):
             return part
         try:
-            return _lookup(part, base_dir, resolver)
+            return lookup(part, base_dir, resolver)
         except ReferenceFailure as failure:
             self._fail("reference.missing", path, f"{part}: {failure}")
             return None
@@ -138,22 +136,3 @@ class _Resolution:
     def _fail(self, rule: str, path: Path, message: str, hint: str = "") -> Any:
         self._problems.add(Problem(rule, path, message, hint))
         return INVALID
-
-
-def _lookup(reference: Reference, base_dir: str, resolver: Resolver) -> str:
-    if isinstance(reference, FileReference):
-        return resolver.file(reference.path, base_dir)
-    return _variable(reference, resolver)
-
-
-def _variable(reference: EnvReference, resolver: Resolver) -> str:
-    value = resolver.env(reference.name)
-    if reference.default is not None and not value:
-        return reference.default
-    if value is None:
-        raise ReferenceFailure("the environment variable is not set")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ReferenceFailure("the environment variable is not UTF-8") from None
-    return value

@@ -10,10 +10,11 @@ from typing import Any, Final
 from iop_edge.ids import Generation, ProviderId
 from iop_edge.push.fault import SessionError
 from iop_edge.push.gate import SendGate
-from iop_edge.push.link import Answer, Caller, Link
+from iop_edge.push.link import Answer, Caller, Link, shared_context
 from iop_edge.push.model import Connection, Desired, HealthState, NodeState, Target
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport
+from iop_edge.transport.renewal import RenewedContext
 
 _log = logging.getLogger(__name__)
 
@@ -45,11 +46,14 @@ class NodeActor:
         self._target = target
         self._desired = desired
         self._around = around
+        self._context = RenewedContext(target.tls, shared_context) if target.tls else None
         self._link: Link | None = None
         self._generation = Generation(0)
         self._failures = 0
         self._checked_tag = b""
         self._refused_tag = b""
+        self._refusal = ""
+        self._node_instance = ""
         self._one_at_a_time = asyncio.Lock()
         self._wake = asyncio.Event()
         self._tried = asyncio.Event()
@@ -114,17 +118,26 @@ class NodeActor:
     async def _session(self) -> SessionError:
         """Hold one session for as long as it lasts, and return why it ended."""
         try:
-            self._link = link = await Link.open(self._target, self._around.caller, self._around.settings)
+            self._link = link = await Link.open(self._target, self._around.caller, self._around.settings, self._context)
         except SessionError as fault:
             return fault
         try:
             self._generation = Generation(max(self._generation, link.running.generation))
-            self._refused_tag = b""
-            self._publish(Connection.CONNECTED)
+            self._meet(link)
             return await self._serve(link)
         finally:
             self._link = None
             await link.close()
+
+    def _meet(self, link: Link) -> None:
+        """Begin a session: what a Node has refused, it refuses as long as its process lives."""
+        is_same = link.node_instance and link.node_instance == self._node_instance
+        self._node_instance = link.node_instance
+        if is_same and self._desired is not None and self._refused_tag == self._desired.encoded.tag:
+            self._publish(Connection.DIVERGED, self._refusal)
+            return
+        self._refused_tag = b""
+        self._publish(Connection.CONNECTED)
 
     async def _serve(self, link: Link) -> SessionError:
         watcher = asyncio.create_task(self._watch_health(link))
@@ -192,7 +205,7 @@ class NodeActor:
             self._refused_tag = b""
             self._publish(Connection.CONNECTED)
         else:
-            self._refused_tag = desired.encoded.tag
+            self._refused_tag, self._refusal = desired.encoded.tag, answer.reason
             self._publish(Connection.DIVERGED, answer.reason)
 
     def _note_end(self, fault: SessionError) -> None:

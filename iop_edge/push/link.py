@@ -22,6 +22,7 @@ from iop_edge.schema import table
 from iop_edge.schema.wire import bytes_field, number_field
 from iop_edge.transport.channel import ClientChannel
 from iop_edge.transport.protocol import PROTOCOL_VERSION
+from iop_edge.transport.renewal import RenewedContext
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
     HandshakeResponse,
@@ -84,11 +85,14 @@ class Link:
     """A connection that has been shaken hands on. It is used up once: what is lost is dialled anew, as another one.
 
     Every method raises `SessionError` where the session is over, or must be. `leaving` is set when the Node says
-    goodbye, `fault` is what made somebody close the link.
+    goodbye, `fault` is what made somebody close the link. `node_instance` names the Node's process, where it has said.
     """
 
-    def __init__(self, target: Target, caller: Caller, settings: Settings) -> None:
+    def __init__(
+        self, target: Target, caller: Caller, settings: Settings, tls: tuple[Tls, ssl.SSLContext] | None
+    ) -> None:
         self.running = Running()
+        self.node_instance = ""
         self.fault: SessionError | None = None
         self.leaving = asyncio.Event()
         self._target = target
@@ -96,8 +100,8 @@ class Link:
         self._settings = settings
         self._channel = ClientChannel(
             parse_address(target.address),
-            tls=_context(target.tls),
-            server_name=target.tls.server_name if target.tls else "",
+            tls=tls[1] if tls else None,
+            server_name=tls[0].server_name if tls else "",
             connect_timeout=settings.connect_timeout,
             max_reply_bytes=settings.max_reply_bytes,
             on_leave=self.leaving.set,
@@ -105,14 +109,18 @@ class Link:
         self._metadata = (("authorization", f"Bearer {target.token}"),) if target.token else ()
 
     @classmethod
-    async def open(cls, target: Target, caller: Caller, settings: Settings) -> "Link":
-        """Dial a Node and shake hands.
+    async def open(
+        cls, target: Target, caller: Caller, settings: Settings, context: RenewedContext | None = None
+    ) -> "Link":
+        """Dial a Node, with TLS where there is a context, and shake hands.
 
         Raises:
             SessionError: the Node cannot be reached, refuses, or is another one than it should be.
         """
         with _faults(target.token):
-            link = cls(target, caller, settings)
+            # Certificates are read and understood beside the event loop: the files may be slow, and they may be many.
+            tls = await asyncio.to_thread(context.current) if context else None
+            link = cls(target, caller, settings, tls)
         try:
             await link._shake_hands()
         except BaseException:
@@ -183,6 +191,7 @@ class Link:
             said = f"another Node answers at this address: {quoted(reply.node_id, self._target.token)}"
             raise SessionError(said, Connection.REFUSED, permanent=True)
         self.running = _running(reply.running)
+        self.node_instance = reply.node_instance_id
 
     def _answer(self, mode: Mode, desired: Desired, reply: NodeConfigRefreshResponse) -> Answer:
         outcome = _OUTCOMES.get(reply.outcome)
@@ -224,9 +233,9 @@ def _running(said: RunningPayload | None) -> Running:
 
 
 @lru_cache(maxsize=64)
-def _context(tls: Tls | None) -> ssl.SSLContext | None:
+def shared_context(tls: Tls) -> ssl.SSLContext:
     """Return the context of these texts: one for all Nodes that share them, for each is large and slow to make."""
-    return client_context(tls) if tls else None
+    return client_context(tls)
 
 
 @contextlib.contextmanager

@@ -5,18 +5,21 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from iop_edge.ids import NodeId, ProviderId, Revision
-from iop_edge.net import Tls
 from iop_edge.payload.encode import EncodedPayload
+from iop_edge.transport.renewal import TlsSource
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A Node as the Edge dials it. Without `tls` the connection is plain text; an empty token is not shown."""
+    """A Node as the Edge dials it. Without `tls` the connection is plain text; an empty token is not shown.
+
+    `tls` is asked anew each time that the Node is dialled: renewed certificates count from then on.
+    """
 
     node_id: NodeId
     address: str
     token: str = field(default="", repr=False)
-    tls: Tls | None = None
+    tls: TlsSource | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class _ClientProtocol(H2Protocol):
     def __init__(self, channel: "ClientChannel") -> None:
         super().__init__(Handler(), channel._config, channel._h2_config)  # noqa: SLF001
         self.lost = asyncio.Event()
+        self.lost_by: BaseException | None = None
         self._leaving = False
         self._on_leave = channel.on_leave
         self._open = channel.open_connections
@@ -42,11 +43,13 @@ class _ClientProtocol(H2Protocol):
         super().connection_made(CorkedTransport(self.transport))
         self._open.add(self)
         hooks.watch_liveness(transport.get_extra_info("socket"))
+        hooks.shrink_tls_buffer(transport)
         hooks.on_goaway(self, self._leave)
         hooks.ignore_unknown_events(self)
         hooks.on_stream_release(self, self._close_when_left)
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        self.lost_by = exc
         super().connection_lost(exc)
         self._open.discard(self)
         self.lost.set()
@@ -141,7 +144,7 @@ class ClientChannel(Channel):
             GRPCError: the peer refused.
             WireError: the answer is no message of the type, or too large.
             StreamTerminatedError: the connection was lost, or is closed.
-            OSError: the peer cannot be dialled.
+            OSError: the peer cannot be dialled, or refuses the certificate.
         """
         async with (
             asyncio.timeout(deadline),
@@ -180,11 +183,20 @@ class ClientChannel(Channel):
             raise WireError("the answer is cut off or compressed") from None
         except H2Error:
             raise StreamTerminatedError("the connection broke the protocol") from None
+        except StreamTerminatedError:
+            # With TLS 1.3 a peer refuses a certificate when the connection is made already.
+            if isinstance(refused := self._lost_by(), ssl.SSLError):
+                raise refused from None
+            raise
         except AttributeError:
             # A connection that is lost between dialling and sending has already given up its parts.
             if self._connected:
                 raise
             raise StreamTerminatedError("the connection was lost") from None
+
+    def _lost_by(self) -> BaseException | None:
+        protocol = cast("_ClientProtocol | None", self._protocol)
+        return protocol.lost_by if protocol else None
 
     def _bound(self, call: Stream[betterproto2.Message | bytes, _R]) -> None:
         limit = self._max_reply_bytes

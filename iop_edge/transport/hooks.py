@@ -1,5 +1,6 @@
 """The private parts of grpclib and h2 that are touched, one function each."""
 
+import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, cast
@@ -11,6 +12,7 @@ _KEEPALIVE_IDLE: Final = 15
 _KEEPALIVE_INTERVAL: Final = 5
 _KEEPALIVE_PROBES: Final = 3
 _USER_TIMEOUT_MS: Final = 20_000
+_TLS_BUFFER_BYTES: Final = 1 << 15
 
 
 _FrameDispatch = dict[type[Frame], Callable[[Any], tuple[list[Frame], list[Any]]]]
@@ -93,6 +95,15 @@ def say_goodbye(protocol: H2Protocol) -> None:
     if not connection.is_closing():
         connection._connection.close_connection()  # noqa: SLF001
         connection.flush()
+
+
+def shrink_tls_buffer(transport: asyncio.BaseTransport) -> None:
+    """Have a TLS connection read into less memory: asyncio sets 256 KiB aside for each, idle or not."""
+    tls = getattr(transport, "_ssl_protocol", None)
+    if tls is not None:
+        tls.max_size = _TLS_BUFFER_BYTES
+        tls._ssl_buffer = bytearray(_TLS_BUFFER_BYTES)  # noqa: SLF001
+        tls._ssl_buffer_view = memoryview(tls._ssl_buffer)  # noqa: SLF001
 
 
 def watch_liveness(sock: socket.socket | None) -> None:

@@ -174,6 +174,7 @@ class _ServerProtocol(H2Protocol):
         super().connection_made(CorkedTransport(self.transport))
         self._connections.add(self)
         hooks.watch_liveness(transport.get_extra_info("socket"))
+        hooks.shrink_tls_buffer(transport)
         hooks.ignore_unknown_events(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:

@@ -1183,7 +1183,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "doc": "The token that the Edge shows to the Node.",
                 "refresh": "restart",
                 "sensitive": True,
-                "format": "non_empty",
+                "format": "bearer_token",
             },
             "tls": {
                 "number": 6,
@@ -1651,6 +1651,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "number": 4,
                 "kind": "string",
                 "doc": "The version of the Node's software.",
+                "refresh": "",
+            },
+            "node_instance_id": {
+                "number": 5,
+                "kind": "string",
+                "doc": "A random id of the Node's process: a Node that was restarted is told apart by it from one that was only out of reach.",
                 "refresh": "",
             },
         },

@@ -14,6 +14,7 @@ from iop_edge.agent.serve import run_node
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address, Tls, client_context
 from iop_edge.transport.channel import ClientChannel
+from iop_edge.transport.renewal import TlsSource
 from iop_pb.iop.runtime.v1 import HandshakeResponse, WatchHealthResponse
 from tests.pki import CA, NODE
 from tests.support import run
@@ -23,12 +24,17 @@ WATCH_HEALTH = "/iop.runtime.v1.NodeConfigService/WatchHealth"
 HANDSHAKE = "/iop.runtime.v1.NodeConfigService/Handshake"
 
 
+def always(tls: Tls | None) -> TlsSource | None:
+    """Return what reads the same texts each time."""
+    return (lambda: tls) if tls else None
+
+
 @asynccontextmanager
 async def running(
     address: str = "127.0.0.1:0", tokens: Sequence[str] = ("token",), tls: Tls | None = None
 ) -> AsyncIterator[Address]:
     ready: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(run_node(NODE_ID, address, tokens, tls, ready.set_result))
+    task = asyncio.create_task(run_node(NODE_ID, address, tokens, always(tls), ready.set_result))
     try:
         yield await ready
     finally:
@@ -100,7 +106,7 @@ def test_unix_socket_is_private_and_goes_with_the_node(tmp_path: Path) -> None:
 )
 def test_node_that_cannot_serve_says_why(address: str, tokens: Sequence[str], tls: Tls | None) -> None:
     with pytest.raises(EdgeError):
-        run(run_node(NODE_ID, address, tokens, tls))
+        run(run_node(NODE_ID, address, tokens, always(tls)))
 
 
 async def _rest(reports: AsyncIterator[WatchHealthResponse]) -> list[WatchHealthResponse]:

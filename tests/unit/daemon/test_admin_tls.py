@@ -35,7 +35,7 @@ def test_a_client_with_a_certificate_is_let_in_and_named_and_others_are_not(hous
     edge_cert, edge_key = certificate(house.root, "edge.example.net")
     ops_cert, ops_key = certificate(house.root, "ops.example.net")
     other_cert, other_key = certificate(house.root, "other.example.net")
-    listener = Listener(Address(host="127.0.0.1"), Tls(ca=ops_cert, cert=edge_cert, key=edge_key))
+    listener = Listener(Address(host="127.0.0.1"), lambda: Tls(ca=ops_cert, cert=edge_cert, key=edge_key))
 
     def client(address: Address, ca: str = edge_cert, cert: str = ops_cert, key: str = ops_key) -> AdminClient:
         return AdminClient(str(address), Tls(ca=ca, cert=cert, key=key, server_name="edge.example.net"))

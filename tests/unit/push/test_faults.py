@@ -86,7 +86,7 @@ def test_what_a_node_says_is_quoted_short_printable_and_without_the_token() -> N
 
 @pytest.mark.contract("CFG-08")
 def test_token_and_key_are_not_in_the_repr_of_a_target() -> None:
-    shown = repr(Target(A, "127.0.0.1:1", TOKEN, EDGE))
+    shown = repr(Target(A, "127.0.0.1:1", TOKEN, lambda: EDGE))
     assert TOKEN not in shown
     assert "PRIVATE" not in shown
 
@@ -354,7 +354,7 @@ def test_unreadable_address_or_tls_is_shown_and_delays_nobody() -> None:
             targets = (
                 a.target(),
                 b.target(address="nonsense"),
-                c.target(tls=Tls(cert="no certificate", key="s3cret")),
+                c.target(tls=lambda: Tls(cert="no certificate", key="s3cret")),
             )
             wanted = all_desired(1, "a", "b", "c")
             async with fleet(*targets, wanted=wanted, settings=patient(Sleeper())) as (edge, watcher):
@@ -383,7 +383,7 @@ def test_nodes_are_dialled_with_tls(node: Tls, edge: Tls) -> None:
     async def scenario() -> None:
         async with (
             station("a", tls=node) as a,
-            fleet(a.target(tls=edge), wanted=all_desired(1, "a")) as (_, watcher),
+            fleet(a.target(tls=lambda: edge), wanted=all_desired(1, "a")) as (_, watcher),
         ):
             await watcher.in_sync(1, "a")
 
@@ -399,7 +399,7 @@ def test_certificate_that_does_not_verify_is_permanent(edge: Tls) -> None:
     async def scenario() -> None:
         sleeper = Sleeper()
         async with station("a", tls=NODE) as a:
-            target = a.target(tls=edge)
+            target = a.target(tls=lambda: edge)
             async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
                 state = await watcher.connection("a", Connection.REFUSED)
                 assert state.last_error.startswith("the Node's certificate does not verify")

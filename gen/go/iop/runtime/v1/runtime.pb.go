@@ -280,8 +280,10 @@ type HandshakeResponse struct {
 	Running *RunningPayload `protobuf:"bytes,3,opt,name=running,proto3" json:"running,omitempty"`
 	// The version of the Node's software.
 	SoftwareVersion string `protobuf:"bytes,4,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// A random id of the Node's process: a Node that was restarted is told apart by it from one that was only out of reach.
+	NodeInstanceId string `protobuf:"bytes,5,opt,name=node_instance_id,json=nodeInstanceId,proto3" json:"node_instance_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *HandshakeResponse) Reset() {
@@ -338,6 +340,13 @@ func (x *HandshakeResponse) GetRunning() *RunningPayload {
 func (x *HandshakeResponse) GetSoftwareVersion() string {
 	if x != nil {
 		return x.SoftwareVersion
+	}
+	return ""
+}
+
+func (x *HandshakeResponse) GetNodeInstanceId() string {
+	if x != nil {
+		return x.NodeInstanceId
 	}
 	return ""
 }
@@ -1758,12 +1767,13 @@ const file_iop_runtime_v1_runtime_proto_rawDesc = "" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x17\n" +
 	"\aedge_id\x18\x02 \x01(\tR\x06edgeId\x12(\n" +
 	"\x10edge_instance_id\x18\x03 \x01(\tR\x0eedgeInstanceId\x12\x1b\n" +
-	"\ttake_over\x18\x04 \x01(\bR\btakeOver\"\xbc\x01\n" +
+	"\ttake_over\x18\x04 \x01(\bR\btakeOver\"\xe6\x01\n" +
 	"\x11HandshakeResponse\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x17\n" +
 	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x128\n" +
 	"\arunning\x18\x03 \x01(\v2\x1e.iop.runtime.v1.RunningPayloadR\arunning\x12)\n" +
-	"\x10software_version\x18\x04 \x01(\tR\x0fsoftwareVersion\"o\n" +
+	"\x10software_version\x18\x04 \x01(\tR\x0fsoftwareVersion\x12(\n" +
+	"\x10node_instance_id\x18\x05 \x01(\tR\x0enodeInstanceId\"o\n" +
 	"\x0eRunningPayload\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +

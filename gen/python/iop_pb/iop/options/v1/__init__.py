@@ -124,6 +124,11 @@ class TextFormat(betterproto2.Enum):
     A path on an HTTP server, beginning with "/".
     """
 
+    BEARER_TOKEN = 11
+    """
+    A bearer token: visible ASCII without white space, which is all that the metadata of a call can carry.
+    """
+
     @classmethod
     def betterproto_value_to_renamed_proto_names(cls) -> dict[int, str]:
         return {
@@ -138,6 +143,7 @@ class TextFormat(betterproto2.Enum):
             8: "TEXT_FORMAT_PEM",
             9: "TEXT_FORMAT_AUTH_SCHEME",
             10: "TEXT_FORMAT_HTTP_PATH",
+            11: "TEXT_FORMAT_BEARER_TOKEN",
         }
 
     @classmethod
@@ -154,6 +160,7 @@ class TextFormat(betterproto2.Enum):
             "TEXT_FORMAT_PEM": 8,
             "TEXT_FORMAT_AUTH_SCHEME": 9,
             "TEXT_FORMAT_HTTP_PATH": 10,
+            "TEXT_FORMAT_BEARER_TOKEN": 11,
         }
 
 

@@ -352,6 +352,13 @@ class HandshakeResponse(betterproto2.Message):
     The version of the Node's software.
     """
 
+    node_instance_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        5, betterproto2.TYPE_STRING
+    )
+    """
+    A random id of the Node's process: a Node that was restarted is told apart by it from one that was only out of reach.
+    """
+
 
 default_message_pool.register_message(
     "iop.runtime.v1", "HandshakeResponse", HandshakeResponse
