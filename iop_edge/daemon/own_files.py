@@ -76,14 +76,34 @@ class OwnFiles:
         paths = (*self._paths, *self._private)
         return tuple({Path(path).parent: None for path in paths if path != STDIN})
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files, and those that they referred to when they were read last."""
+        own = tuple(Path(path) for path in (*self._paths, *self._private) if path != STDIN)
+        with self._lock:
+            last = self._last
+        return own if last is None else (*own, *(Path(base, path) for path, base in last.answers.file_digests))
+
+    def overlays(self) -> list[Source]:
+        """Read the private overlays alone.
+
+        Raises:
+            ConfigError: one cannot be read.
+        """
+        return read_sources((), [path for path in self._private if path != STDIN])
+
+    def look(self) -> Snapshot | Report:
+        """Return what the files say now, or what is wrong with them."""
+        with self._lock:
+            return self._read()
+
     def load(self) -> Snapshot:
         """Return what the files say now.
 
         Raises:
             ConfigError: they cannot be used.
         """
-        with self._lock:
-            outcome = self._read()
+        outcome = self.look()
         if isinstance(outcome, Report):
             # An error that is raised again and again keeps the way of each time: this one is new.
             raise ConfigError(outcome)

@@ -86,7 +86,7 @@ def _fill_items(kept: list[Any], message: table.Message, present: list[Any], pat
     identity = message.identity
     if identity is None:
         return
-    by_identity = {item[identity.name]: item for item in present}
+    by_identity = {item[identity.name]: item for item in present if identity.name in item}
     for item in kept:
         key = item[identity.name]
         yield from _fill(item, message, by_identity.get(key, {}), path.key(key))

@@ -4,20 +4,24 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from iop_edge.daemon.admin import SERVICE_NAME, AdminService
 from iop_edge.daemon.coordinator import Origin, fault_text
 from iop_edge.daemon.edge import Edge
 from iop_edge.daemon.health import HealthService
+from iop_edge.daemon.last_good import last_good, tell_of_last_good
 from iop_edge.daemon.listeners import listeners, listening
 from iop_edge.daemon.logs import logging_to
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.state_dir import owned
+from iop_edge.daemon.watch import watch
+from iop_edge.errors import ConfigError, Report
 from iop_edge.net import Address
 from iop_edge.refresh.attempt import Trigger
 from iop_edge.store.sqlite import SqliteStore
@@ -36,6 +40,8 @@ class ServeOptions:
         state_dir: the directory that the Edge keeps its history in; it belongs to one process at a time.
         admin: the address of the admin service, instead of the config's `listen.admin`.
         secrets_dir: a directory besides those of the config files that `${file:}` of a sent candidate may read.
+        watch: take up changes of the config files by itself.
+        last_good: start with the newest applied revision when the config files cannot be used.
     """
 
     files: tuple[str, ...]
@@ -43,6 +49,8 @@ class ServeOptions:
     state_dir: Path = Path("/var/lib/iop-edge")
     admin: str = ""
     secrets_dir: Path | None = None
+    watch: bool = False
+    last_good: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +72,29 @@ async def serve(options: ServeOptions) -> None:
     """
     files = OwnFiles(options.files, options.private)
     with _signals() as signals:
-        snapshot = await asyncio.to_thread(files.load)
+        found = await asyncio.to_thread(files.look)
         roots = (*files.directories, *((options.secrets_dir,) if options.secrets_dir else ()))
         admin, health = AdminService(roots), HealthService(SERVICE_NAME)
         async with AsyncExitStack() as stack:
-            stack.enter_context(logging_to(sys.stderr, snapshot.tree["logging"]))
+            if isinstance(found, Report) and not options.last_good:
+                raise ConfigError(found)
             state_dir = stack.enter_context(owned(options.state_dir))
+            snapshot = (
+                await asyncio.to_thread(last_good, state_dir, files, found) if isinstance(found, Report) else found
+            )
+            stack.enter_context(logging_to(sys.stderr, snapshot.tree["logging"]))
+            if isinstance(found, Report):
+                tell_of_last_good(found)
             wanted = listeners(snapshot, options.admin)
             addresses = await stack.enter_async_context(listening(wanted, [admin, health]))
             store = stack.enter_context(closing(SqliteStore(state_dir)))
             edge = await stack.enter_async_context(Edge.start(snapshot, store=store, files=files))
             admin.attach(edge)
             await health.set_ready(True)
-            await stack.enter_async_context(_reloading(edge, signals.reload))
+            await stack.enter_async_context(_beside(_reload_whenever(edge, signals.reload)))
+            if options.watch:
+                reload = partial(_reload, edge, Trigger.WATCH)
+                await stack.enter_async_context(_beside(watch(files, found, reload)))
             _say_ready(edge, addresses)
             await signals.stop.wait()
             await health.end()
@@ -97,8 +115,9 @@ def _signals() -> Iterator[_Signals]:
 
 
 @asynccontextmanager
-async def _reloading(edge: Edge, asked: asyncio.Event) -> AsyncIterator[None]:
-    task = asyncio.create_task(_reload_whenever(edge, asked))
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Do the work for as long as the block runs."""
+    task = asyncio.create_task(work)
     try:
         yield
     finally:
@@ -111,10 +130,14 @@ async def _reload_whenever(edge: Edge, asked: asyncio.Event) -> None:
     while True:
         await asked.wait()
         asked.clear()
-        try:
-            await edge.reload(origin=Origin(trigger=Trigger.RELOAD))
-        except Exception as error:  # noqa: BLE001 - the next one must find somebody who listens
-            _LOG.error("the files were not read again: %s", fault_text(error))
+        await _reload(edge, Trigger.RELOAD)
+
+
+async def _reload(edge: Edge, trigger: Trigger) -> None:
+    try:
+        await edge.reload(origin=Origin(trigger=trigger))
+    except Exception as error:  # noqa: BLE001 - the next one must find somebody who listens
+        _LOG.error("the files were not read again: %s", fault_text(error))
 
 
 def _say_ready(edge: Edge, addresses: tuple[Address, ...]) -> None:

@@ -1,6 +1,7 @@
 """Run an Edge: load the config, dial the Nodes, push to each what it has to run, and answer on the admin address.
 
-SIGHUP makes it read its files again; SIGTERM and SIGINT stop it.
+SIGHUP makes it read its files again, and with --watch it does so by itself when they, or what they refer to, say
+something else; files that cannot be used leave what runs as it is. SIGTERM and SIGINT stop it.
 
 Exit code 0: it was stopped; 1: the config is not valid; 4: an address is taken, or another Edge has the
 state directory.
@@ -36,6 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a directory that ${file:...} of a proposed config may read, besides those of the Edge's own files",
     )
+    parser.add_argument("--watch", action="store_true", help="take up changes of the files without being told")
+    parser.add_argument(
+        "--last-good",
+        action="store_true",
+        help="start with the newest applied revision when the files cannot be used",
+    )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
@@ -46,6 +53,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         state_dir=arguments.state_dir,
         admin=arguments.admin,
         secrets_dir=arguments.secrets_dir,
+        watch=arguments.watch,
+        last_good=arguments.last_good,
     )
     asyncio.run(serve(options))
     return ExitCode.FINE

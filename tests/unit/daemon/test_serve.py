@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +23,8 @@ SCRIPT = (
     "import asyncio, sys\n"
     "from pathlib import Path\n"
     "from iop_edge.daemon.serve import ServeOptions, serve\n"
-    "tracked, private, state = sys.argv[1:]\n"
-    "asyncio.run(serve(ServeOptions((tracked,), (private,), Path(state))))\n"
+    "tracked, private, state, *flags = sys.argv[1:]\n"
+    "asyncio.run(serve(ServeOptions((tracked,), (private,), Path(state), **dict.fromkeys(flags, True))))\n"
 )
 
 
@@ -52,12 +53,13 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(house: House) -> AsyncIterator[Served]:
+async def serving(house: House, *flags: str) -> AsyncIterator[Served]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
         SCRIPT,
         *(str(path) for path in (house.tracked, house.private, house.state_dir)),
+        *flags,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
@@ -68,8 +70,8 @@ async def serving(house: House) -> AsyncIterator[Served]:
             await process.wait()
 
 
-def options(house: House) -> ServeOptions:
-    return ServeOptions((str(house.tracked),), (str(house.private),), house.state_dir)
+def options(house: House, *, last_good: bool = False) -> ServeOptions:
+    return ServeOptions((str(house.tracked),), (str(house.private),), house.state_dir, last_good=last_good)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -185,3 +187,81 @@ def test_files_that_cannot_be_used_are_told_before_anything_is_touched(house: Ho
     with pytest.raises(ConfigError, match=r"field\.unknown"):
         run(serve(options(house)))
     assert not house.state_dir.exists()
+
+
+@pytest.mark.contract("REF-10")
+def test_with_watch_it_takes_up_a_change_by_itself_and_says_once_that_a_file_is_bad(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with serving(house, "watch") as edge, AdminClient(house.admin) as client:
+            await edge.says("ready")
+            replace(house.tracked, house.config("a", capacity=5))
+            await edge.says("watch: applied")
+            assert (await client.status()).revision == 2
+            replace(house.tracked, "edge: [")
+            await edge.says("watch: rejected")
+            await edge.says("[yaml.syntax]")
+            assert (await client.status()).revision == 2
+            replace(house.tracked, house.config("a", capacity=5))
+            await edge.says("watch: applied")
+            triggers = [entry.trigger for entry in await client.history(4)]
+            assert triggers == [Trigger.WATCH, Trigger.WATCH, Trigger.WATCH, Trigger.START]
+            edge.process.send_signal(signal.SIGTERM)
+            assert await edge.ended() == 0
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-10", "CFG-08")
+def test_with_last_good_it_starts_with_what_was_applied_last_and_says_so(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with house.node("a"), serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.says("ready")
+            house.write("a", capacity=5)
+            assert (await client.refresh(mode=Mode.APPLY)).committed
+            edge.process.kill()
+            await edge.ended()
+        house.tracked.write_text("edge: {id: edge-1, colour: red}\n")
+        async with house.node("a"), serving(house, "last_good", "watch") as edge, AdminClient(house.admin) as client:
+            await edge.says("newest applied revision instead")
+            await edge.says("[field.unknown]")
+            await edge.says("ready, revision 2")
+            status = await client.status()
+            assert (status.drift, status.providers[0].capacity) == (True, 5)
+            replace(house.tracked, house.config("a", capacity=6))
+            await edge.says("watch: applied")
+            assert (await client.status()).drift is False
+        assert "s3cr3t" not in "".join(edge.said)
+
+    run(scenario())
+
+
+def test_with_last_good_and_no_history_the_errors_of_the_files_end_the_start(house: House) -> None:
+    house.write("a")
+    house.tracked.write_text("edge: {id: e, colour: red}\nnodes: 5\n")
+    with pytest.raises(ConfigError) as caught:
+        run(serve(options(house, last_good=True)))
+    assert {violation.rule for violation in caught.value.violations} == {"field.unknown", "field.type"}
+
+
+def test_last_good_without_its_secrets_tells_of_the_files_and_of_the_secrets(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with serving(house) as edge:
+            await edge.says("ready")
+        house.private.write_text("nodes: [\n")
+        with pytest.raises(ConfigError) as caught:
+            await serve(options(house, last_good=True))
+        assert {violation.rule for violation in caught.value.violations} == {"yaml.syntax", "rollback.secret"}
+
+    run(scenario())
+
+
+def replace(path: Path, text: str) -> None:
+    """Put a whole file in the place of another."""
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").rename(path)
