@@ -26,6 +26,8 @@ def normalize_node(node: Tree, path: Path, fill_adapter: FillAdapter, problems: 
         The index of each adapter instance that was made of a provider's own fields, with that provider's index.
     """
     if INVALID in (node.get("adapters"), node.get("providers")):
+        for tree in (*_messages(node, "adapters"), *_messages(node, "providers")):
+            _make_canonical(tree)
         return {}
     providers = [(place, item) for place, item in enumerate(node.get("providers", ())) if item is not INVALID]
     moves = _move_shorthands(node, path, providers, fill_adapter, problems)
@@ -39,6 +41,12 @@ def normalize_node(node: Tree, path: Path, fill_adapter: FillAdapter, problems: 
     for _, provider in providers:
         _make_canonical(provider)
     return moves
+
+
+def _messages(node: Tree, name: str) -> list[Tree]:
+    """Return the messages of a list that may be invalid itself."""
+    items = node.get(name)
+    return [item for item in items if item is not INVALID] if items.__class__ is list else []
 
 
 def _move_shorthands(

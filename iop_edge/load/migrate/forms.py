@@ -40,6 +40,10 @@ class _Rewriting:
         self._next_line = text.line_break + " " * self._column
 
     def edits(self) -> Iterator[Edit]:
+        """Yield what writes the list; nothing where an item is none, and its key all that is known of it."""
+        items = [item for _, value in self._mapping.fields for item in instances_of(value)]
+        if not all(isinstance(item, Mapping) for item in items):
+            return
         if self._mapping.is_flow:
             yield Edit(self._mapping.opened - 1, self._mapping.opened, "[")
             yield Edit(self._mapping.stop - 1, self._mapping.stop, "]")

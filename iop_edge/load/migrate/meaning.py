@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from iop_edge.load import layers
 from iop_edge.load.decode import Decoded
 from iop_edge.load.layers import Layer
-from iop_edge.load.marks import INVALID
 from iop_edge.load.normalize import normalize
 from iop_edge.load.origins import Moves
 from iop_edge.load.problems import Problems
@@ -59,10 +59,14 @@ def aliased_words(tree: ReadTree, message: Message | None = None, path: Path = R
         if entry.kind is Kind.ENUM:
             if isinstance(value, str) and value in entry.enum().aliases:
                 yield here, value
-        elif entry.kind is Kind.MESSAGE and value is not None and value is not INVALID:
-            for item, place in [(value, here)] if entry.is_message else _items(value, here):
+        elif entry.kind is Kind.MESSAGE:
+            for item, place in _messages(value, here):
                 yield from aliased_words(item, entry.message(), place)
 
 
-def _items(values: list[Tree], path: Path) -> Iterator[tuple[Tree, Path]]:
-    return ((value, path.index(index)) for index, value in enumerate(values) if value.__class__ is dict)
+def _messages(value: Any, path: Path) -> Iterator[tuple[Tree, Path]]:
+    """Yield a message, or those of a list, with their paths; a mark in the place of one is none."""
+    if isinstance(value, dict):
+        yield value, path
+    elif isinstance(value, list):
+        yield from ((item, path.index(index)) for index, item in enumerate(value) if isinstance(item, dict))

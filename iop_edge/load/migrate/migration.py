@@ -94,7 +94,9 @@ class _Working:
         """Make the changes of a step that leave the meaning as it is."""
         text = without_bom(self.source.data).decode()
         place = Text(text)
-        changes = list(step(compose(place), place, self._meaning))
+        proposed = list(step(compose(place), place, self._meaning))
+        self.refused += [change for change in proposed if not change.edits]
+        changes = [change for change in proposed if change.edits]
         if changes:
             kept = self._sound(text, [], changes)
             source, meaning = self._after(text, kept) or (self.source, self._meaning)

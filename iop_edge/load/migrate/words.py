@@ -39,7 +39,8 @@ def resolve_aliases(root: Node, text: Text, meaning: Meaning) -> Iterator[Change
     where: dict[Path, list[Place]] = {}
     for place in places(root):
         where.setdefault(place.path, []).append(place)
-    for index, written in enumerate(meaning.written.get("nodes", ())):
+    nodes = meaning.written.get("nodes", ())
+    for index, written in enumerate(nodes if nodes is not INVALID else ()):
         if written is not INVALID:
             path = ROOT.child("nodes").index(index)
             yield from _Aliases(path, written, _at(meaning.normalized, path), where, text).changes(

@@ -299,3 +299,16 @@ def test_alias_that_comes_from_a_reference_is_resolved_too() -> None:
 
 def test_small_config_warns_of_nothing() -> None:
     assert (rules(check(BASE)), warned(check(BASE))) == ([], [])
+
+
+@pytest.mark.contract("NRM-03", "CFG-04")
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "adapters: [{name: a, type: seulgivibe_claude}], providers: 1",
+        "adapters: 1, providers: [{id: p, type: seulgivibe_claude}]",
+    ],
+)
+def test_alias_beside_a_list_that_is_none_is_judged_by_its_type(broken: str) -> None:
+    report = check(f'edge: {{id: e}}\nnodes: [{{id: n, address: "127.0.0.1:1", {broken}}}]\n')
+    assert {"field.type", "field.required"} <= set(rules(report))

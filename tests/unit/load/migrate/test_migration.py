@@ -313,6 +313,25 @@ def test_file_that_cannot_be_read_stays_and_is_reported(text: str) -> None:
     assert not migration.report.ok
 
 
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nodes: 1\n",
+        "nodes: ~\n",
+        "nodes: [1, {adapters: 1, providers: ~}, {adapters: [1], providers: [1, ~]}]\n",
+        "nodes: [{adapters: {ollama: 1, vllm: ~}}]\n",
+        "nodes: [{adapters: [{name: a, type: seulgivibe_claude}], providers: 1}]\n",
+        "nodes: [{adapters: 1, providers: [{id: p, type: seulgivibe_claude}]}]\n",
+        "openai: 1\nmodels: {a: b}\n",
+    ],
+)
+def test_faults_of_the_structure_are_reported_and_the_file_stays(text: str, private: bool) -> None:
+    migration = migrated(text, private=private)
+    assert migration.source.data.decode() == text
+    assert migration.is_complete == (private and text == "nodes: ~\n")
+
+
 def test_overlay_is_only_read() -> None:
     text = "nodes:\n  - id: n\n    token: ~\n    providers:\n      - {id: p, type: seulgivibe_claude, endpoint: http://a}\n"
     migration = migrated(text, private=True)
