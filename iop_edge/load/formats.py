@@ -86,6 +86,10 @@ def _pem_fault(text: str) -> str:
     return "" if "-----BEGIN " in text and "-----END " in text else "must be PEM text"
 
 
+def _bearer_fault(text: str) -> str:
+    return "must be printable ASCII without a space at its ends" if text else "must not be empty"
+
+
 def _http_path_fault(text: str) -> str:
     if not text.startswith("/"):
         return 'must begin with "/"'
@@ -117,6 +121,7 @@ FORMS: Final[Mapping[str, TextForm]] = MappingProxyType(
         ),
         "pem": TextForm("value.pem", re.compile(r"(?!)"), _pem_fault, "give it as a reference: ${file:PATH}"),
         "auth_scheme": TextForm("value.auth_scheme", re.compile(r"[A-Za-z]*"), _scheme_fault),
+        "bearer_token": TextForm("value.token", re.compile(r"[!-~](?:[ -~]*[!-~])?"), _bearer_fault),
         "http_path": TextForm("value.http_path", re.compile(r"/[A-Za-z0-9._~/-]*"), _http_path_fault),
     }
 )

@@ -21,6 +21,7 @@ _FORMATS: Final = {
     "sha256_hex": "64 hex digits",
     "pem": "PEM text",
     "auth_scheme": "an authentication scheme, or empty",
+    "bearer_token": "printable ASCII without a space at its ends",
     "http_path": 'a path that begins with "/"',
 }
 _UNIQUE_WITHIN: Final = {"list": "unique in its list", "edge": "unique in the whole config"}

@@ -32,6 +32,7 @@ _PATTERNS: Final = {
     "header_name": rf"^{_HEADER_WORD}$",
     "sha256_hex": r"^[0-9A-Fa-f]{64}$",
     "auth_scheme": rf"^({_HEADER_WORD})?$",
+    "bearer_token": r"^[!-~]([ -~]*[!-~])?$",
     "http_path": r"^/",
 }
 

@@ -21,7 +21,7 @@ def test_every_leaf_has_a_line_with_its_class() -> None:
     ("path", "row"),
     [
         ("nodes[].providers[].capacity", ["live", "1", "", "gte 1"]),
-        ("nodes[].token", ["restart", "", "sensitive", "format non_empty"]),
+        ("nodes[].token", ["restart", "", "sensitive", "format bearer_token"]),
         ("long_context_threshold_tokens", ["live", "100000", "", "gt 0"]),
         ("models[]", ["live", "", "", ""]),
         ("nodes[]", ["restart", "", "", ""]),

@@ -90,7 +90,7 @@ ONE_FIELD = [
         id="from_header",
     ),
     pytest.param(at_root("listen: {tls: {cert: nope}}"), "value.pem", "listen.tls.cert", id="pem"),
-    pytest.param(at_node("token: ''"), "value.non_empty", "nodes[0].token", id="empty token"),
+    pytest.param(at_node("token: ''"), "value.token", "nodes[0].token", id="empty token"),
 ]
 
 
@@ -253,3 +253,11 @@ def test_raw_token_in_place_of_a_hash_is_refused_with_the_command_that_makes_one
     report = check(token("{token_ref: t, token_hash_sha256: sk-live-1, principal_ref: r}"))
     assert "hash-token" in report.violations[0].hint
     assert "sk-live" not in repr(report)
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize("secret", ["s3cr3t ", "s3cr3tö", "s3cr3t\u00a0", "s3cr3t\\x7f"])
+def test_a_token_that_no_call_can_carry_is_refused_without_showing_it(secret: str) -> None:
+    report = check(BASE, private=(f'nodes: [{{id: n, token: "{secret}"}}]',))
+    assert rules(report) == ["value.token"]
+    assert "s3cr3t" not in repr(report)

@@ -107,6 +107,8 @@ const (
 	TextFormat_TEXT_FORMAT_AUTH_SCHEME TextFormat = 9
 	// A path on an HTTP server, beginning with "/".
 	TextFormat_TEXT_FORMAT_HTTP_PATH TextFormat = 10
+	// A bearer token: printable ASCII without a space at its ends, which is all that the metadata of a call can carry.
+	TextFormat_TEXT_FORMAT_BEARER_TOKEN TextFormat = 11
 )
 
 // Enum value maps for TextFormat.
@@ -123,19 +125,21 @@ var (
 		8:  "TEXT_FORMAT_PEM",
 		9:  "TEXT_FORMAT_AUTH_SCHEME",
 		10: "TEXT_FORMAT_HTTP_PATH",
+		11: "TEXT_FORMAT_BEARER_TOKEN",
 	}
 	TextFormat_value = map[string]int32{
-		"TEXT_FORMAT_UNSPECIFIED": 0,
-		"TEXT_FORMAT_IDENTIFIER":  1,
-		"TEXT_FORMAT_NON_EMPTY":   2,
-		"TEXT_FORMAT_HTTP_URL":    3,
-		"TEXT_FORMAT_ADDRESS":     4,
-		"TEXT_FORMAT_HEADER_NAME": 5,
-		"TEXT_FORMAT_HEADERS":     6,
-		"TEXT_FORMAT_SHA256_HEX":  7,
-		"TEXT_FORMAT_PEM":         8,
-		"TEXT_FORMAT_AUTH_SCHEME": 9,
-		"TEXT_FORMAT_HTTP_PATH":   10,
+		"TEXT_FORMAT_UNSPECIFIED":  0,
+		"TEXT_FORMAT_IDENTIFIER":   1,
+		"TEXT_FORMAT_NON_EMPTY":    2,
+		"TEXT_FORMAT_HTTP_URL":     3,
+		"TEXT_FORMAT_ADDRESS":      4,
+		"TEXT_FORMAT_HEADER_NAME":  5,
+		"TEXT_FORMAT_HEADERS":      6,
+		"TEXT_FORMAT_SHA256_HEX":   7,
+		"TEXT_FORMAT_PEM":          8,
+		"TEXT_FORMAT_AUTH_SCHEME":  9,
+		"TEXT_FORMAT_HTTP_PATH":    10,
+		"TEXT_FORMAT_BEARER_TOKEN": 11,
 	}
 )
 
@@ -893,7 +897,7 @@ const file_iop_options_v1_options_proto_rawDesc = "" +
 	"\fRefreshClass\x12\x1d\n" +
 	"\x19REFRESH_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12REFRESH_CLASS_LIVE\x10\x01\x12\x19\n" +
-	"\x15REFRESH_CLASS_RESTART\x10\x02*\xb2\x02\n" +
+	"\x15REFRESH_CLASS_RESTART\x10\x02*\xd0\x02\n" +
 	"\n" +
 	"TextFormat\x12\x1b\n" +
 	"\x17TEXT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n" +
@@ -907,7 +911,8 @@ const file_iop_options_v1_options_proto_rawDesc = "" +
 	"\x0fTEXT_FORMAT_PEM\x10\b\x12\x1b\n" +
 	"\x17TEXT_FORMAT_AUTH_SCHEME\x10\t\x12\x19\n" +
 	"\x15TEXT_FORMAT_HTTP_PATH\x10\n" +
-	"*Y\n" +
+	"\x12\x1c\n" +
+	"\x18TEXT_FORMAT_BEARER_TOKEN\x10\v*Y\n" +
 	"\vUniqueScope\x12\x1c\n" +
 	"\x18UNIQUE_SCOPE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11UNIQUE_SCOPE_LIST\x10\x01\x12\x15\n" +

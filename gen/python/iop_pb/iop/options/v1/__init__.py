@@ -126,7 +126,7 @@ class TextFormat(betterproto2.Enum):
 
     BEARER_TOKEN = 11
     """
-    A bearer token: visible ASCII without white space, which is all that the metadata of a call can carry.
+    A bearer token: printable ASCII without a space at its ends, which is all that the metadata of a call can carry.
     """
 
     @classmethod
