@@ -1,5 +1,6 @@
 """What whole commands print for the example configs."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -78,6 +79,8 @@ def test_migrate(examples: Path) -> None:
     assert outcome.code == 1
     assert_golden("migrate.yaml", outcome.out)
     assert_golden("migrate.err.txt", outcome.err)
+    comments = re.findall(r"(?<!\S)#.*", (INPUTS / "migrate.yaml").read_text(encoding="utf-8"))
+    assert [comment for comment in comments if comment not in outcome.out] == []
 
 
 @pytest.mark.contract("NRM-01")
