@@ -68,9 +68,11 @@ class AdapterSet:
                 self._idle.set()
 
     async def drain(self) -> None:
-        """Wait until nothing uses the set, then close it. The set is no longer handed out by then."""
-        await self._idle.wait()
-        await self.close()
+        """Wait until nothing uses the set, or the wait is cancelled, then close it. It is not handed out any more."""
+        try:
+            await self._idle.wait()
+        finally:
+            await self.close()
 
     async def close(self) -> None:
         """Close all adapters."""

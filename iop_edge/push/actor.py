@@ -11,7 +11,7 @@ from iop_edge.ids import Generation, ProviderId
 from iop_edge.push.fault import SessionError
 from iop_edge.push.gate import SendGate
 from iop_edge.push.link import Answer, Caller, Link, shared_context
-from iop_edge.push.model import Connection, Desired, HealthState, NodeState, Target
+from iop_edge.push.model import Connection, Desired, HealthState, NodeState, Pushed, Target
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport
 from iop_edge.transport.renewal import RenewedContext
@@ -31,6 +31,7 @@ class Surroundings:
     gate: SendGate
     on_state: Callable[[Target, NodeState], None]
     on_health: Callable[[Target, Mapping[ProviderId, HealthState]], None]
+    on_push: Callable[[Target, Pushed], None]
 
 
 class NodeActor:
@@ -194,11 +195,18 @@ class NodeActor:
 
     async def _push(self, link: Link, mode: Mode, desired: Desired) -> Answer:
         self._generation = Generation(self._generation + 1)
+        clock = self._around.settings.clock
+        begin = clock()
+        outcome = None
         try:
-            return await link.push(mode, desired, self._generation, self._around.gate)
+            answer = await link.push(mode, desired, self._generation, self._around.gate)
+            outcome = answer.outcome
         except SessionError as fault:
             await link.close(fault)
             raise
+        finally:
+            self._around.on_push(self._target, Pushed(mode, outcome, clock() - begin))
+        return answer
 
     def _note_answer(self, desired: Desired, answer: Answer) -> None:
         if answer.outcome in _TAKEN:

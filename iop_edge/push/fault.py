@@ -12,6 +12,7 @@ from iop_edge.net import AddressError
 from iop_edge.push.model import Connection
 from iop_edge.schema.values import REDACTED
 from iop_edge.schema.wire import WireError
+from iop_edge.transport.channel import TlsRefusedError
 
 _MAX_SAID: Final = 200
 
@@ -58,6 +59,8 @@ def fault_of(error: Exception, token: str) -> SessionError:
         return _refusal(error, token)
     if isinstance(error, ssl.SSLError):
         return _refused(_broken_tls(error))
+    if isinstance(error, TlsRefusedError):
+        return _refused("the Node wants another certificate of the Edge")
     if isinstance(error, EdgeError | AddressError):
         return _refused(str(error))
     return SessionError(_broken_connection(error))

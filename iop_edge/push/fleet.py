@@ -9,7 +9,16 @@ from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
 from iop_edge.push.actor import NodeActor, Surroundings
 from iop_edge.push.gate import SendGate
 from iop_edge.push.link import Caller
-from iop_edge.push.model import Desired, HealthListener, HealthState, NodeState, StateListener, Target
+from iop_edge.push.model import (
+    Desired,
+    HealthListener,
+    HealthState,
+    NodeState,
+    Pushed,
+    PushListener,
+    StateListener,
+    Target,
+)
 from iop_edge.push.settings import DEFAULTS, Settings
 from iop_edge.refresh.result import NodeReport
 
@@ -28,6 +37,7 @@ class Fleet:
         settings: deadlines, bounds, clock and chance.
         on_state_change: told of each change of a Node's state.
         on_health: told of the health that a Node reports.
+        on_push: told of each push that has ended, and how long it took.
     """
 
     def __init__(
@@ -39,6 +49,7 @@ class Fleet:
         settings: Settings = DEFAULTS,
         on_state_change: StateListener | None = None,
         on_health: HealthListener | None = None,
+        on_push: PushListener | None = None,
     ) -> None:
         self._around = Surroundings(
             caller=Caller(edge_id, instance_id, take_over),
@@ -46,9 +57,11 @@ class Fleet:
             gate=SendGate(settings.sends_at_once, settings.send_hold, settings.bytes_at_once),
             on_state=self._tell_state,
             on_health=self._tell_health,
+            on_push=self._tell_push,
         )
         self._on_state_change = on_state_change
         self._on_health = on_health
+        self._on_push = on_push
         self._actors: dict[NodeId, NodeActor] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -113,6 +126,10 @@ class Fleet:
     def _tell_health(self, target: Target, health: Mapping[ProviderId, HealthState]) -> None:
         if self._on_health is not None:
             _call(self._on_health, target.node_id, health)
+
+    def _tell_push(self, target: Target, pushed: Pushed) -> None:
+        if self._on_push is not None:
+            _call(self._on_push, target.node_id, pushed)
 
 
 def _call(listener: Callable[..., None], *news: object) -> None:

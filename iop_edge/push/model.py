@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from iop_edge.ids import NodeId, ProviderId, Revision
 from iop_edge.payload.encode import EncodedPayload
+from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.transport.renewal import TlsSource
 
 
@@ -63,8 +64,20 @@ class HealthState(StrEnum):
     UNKNOWN = "unknown"
 
 
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """One push that was sent: how it ended, and after how many seconds. Without an outcome its answer was lost."""
+
+    mode: Mode
+    outcome: NodeOutcome | None
+    seconds: float
+
+
 StateListener = Callable[[NodeId, NodeState], None]
 """Called when a Node's state has changed, in the event loop; it must not block."""
+
+PushListener = Callable[[NodeId, Pushed], None]
+"""Called when a push has ended, in the event loop; it must not block."""
 
 HealthListener = Callable[[NodeId, Mapping[ProviderId, HealthState]], None]
 """Called with the resources whose health a Node has reported, in the event loop; it must not block."""

@@ -25,6 +25,13 @@ _Metadata = tuple[tuple[str, str], ...]
 _REQUEST_TYPE = cast("type[betterproto2.Message | bytes]", betterproto2.Message)  # the codec takes both
 
 
+class TlsRefusedError(ConnectionError):
+    """The peer ended a TLS connection before it said anything: it wants another certificate, or one at all.
+
+    With TLS 1.3 a server looks at the client's certificate when the client takes the connection for made already.
+    """
+
+
 class _ClientProtocol(H2Protocol):
     """A connection that ends well: calls that run outlive the peer's goodbye, and nothing outlives `abort`."""
 
@@ -33,13 +40,17 @@ class _ClientProtocol(H2Protocol):
     def __init__(self, channel: "ClientChannel") -> None:
         super().__init__(Handler(), channel._config, channel._h2_config)  # noqa: SLF001
         self.lost = asyncio.Event()
-        self.lost_by: BaseException | None = None
+        self.refusal: OSError | None = None
+        self._is_tls = False
+        self._has_heard = False
+        self._aborted = False
         self._leaving = False
         self._on_leave = channel.on_leave
         self._open = channel.open_connections
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
+        self._is_tls = transport.get_extra_info("ssl_object") is not None
         super().connection_made(CorkedTransport(self.transport))
         self._open.add(self)
         hooks.watch_liveness(transport.get_extra_info("socket"))
@@ -49,10 +60,17 @@ class _ClientProtocol(H2Protocol):
         hooks.on_stream_release(self, self._close_when_left)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self.lost_by = exc
+        if isinstance(exc, ssl.SSLError):
+            self.refusal = exc
+        elif self._is_tls and not (self._has_heard or self._aborted):
+            self.refusal = TlsRefusedError("the peer wants another certificate")
         super().connection_lost(exc)
         self._open.discard(self)
         self.lost.set()
+
+    def data_received(self, data: bytes) -> None:
+        self._has_heard = True
+        super().data_received(data)
 
     def _leave(self, last_stream_id: int) -> None:
         self._leaving = True
@@ -69,6 +87,7 @@ class _ClientProtocol(H2Protocol):
 
     def abort(self, reason: str) -> None:
         """Drop the connection now: closing in good form can wait for a dead peer for ever."""
+        self._aborted = True
         self.processor.close(reason)
         self.transport.abort()
 
@@ -184,9 +203,8 @@ class ClientChannel(Channel):
         except H2Error:
             raise StreamTerminatedError("the connection broke the protocol") from None
         except StreamTerminatedError:
-            # With TLS 1.3 a peer refuses a certificate when the connection is made already.
-            if isinstance(refused := self._lost_by(), ssl.SSLError):
-                raise refused from None
+            if refusal := self._refusal():
+                raise refusal from None
             raise
         except AttributeError:
             # A connection that is lost between dialling and sending has already given up its parts.
@@ -194,9 +212,9 @@ class ClientChannel(Channel):
                 raise
             raise StreamTerminatedError("the connection was lost") from None
 
-    def _lost_by(self) -> BaseException | None:
+    def _refusal(self) -> OSError | None:
         protocol = cast("_ClientProtocol | None", self._protocol)
-        return protocol.lost_by if protocol else None
+        return protocol.refusal if protocol else None
 
     def _bound(self, call: Stream[betterproto2.Message | bytes, _R]) -> None:
         limit = self._max_reply_bytes

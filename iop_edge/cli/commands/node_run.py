@@ -2,11 +2,14 @@
 
 It is told its id, where it listens, and its token; the rest comes from the Edge. The token is in IOP_NODE_TOKEN, or in
 the file of --token-file, one a line: two during a rotation.
+
+With --tls-cert and --tls-key it speaks TLS, with --tls-ca only to an Edge that shows a certificate of that authority. The
+files are PEM, and read again for every connection: renewed ones need no restart.
 """
 
 import argparse
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +17,7 @@ from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.running import until_stopped
 from iop_edge.ids import NodeId
-from iop_edge.net import Address, AddressError, parse_address
+from iop_edge.net import Address, AddressError, Tls, TlsError, parse_address
 
 TOKEN_VARIABLE: Final = "IOP_NODE_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -28,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--token-file", type=Path, metavar="FILE", help=f"the accepted tokens; without it: ${TOKEN_VARIABLE}"
     )
+    parser.add_argument(
+        "--tls-cert", type=Path, metavar="FILE", help="the Node's certificate chain; without it: plain text"
+    )
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key")
+    parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="the authorities that the Edge is verified against")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
@@ -41,8 +49,26 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     def ready(bound: Address) -> None:
         console.note(f"node {arguments.id} listens on {bound}")
 
-    asyncio.run(until_stopped(run_node(NodeId(arguments.id), address, tokens, ready=ready)))
+    tls = _tls(arguments.tls_cert, arguments.tls_key, arguments.tls_ca)
+    asyncio.run(until_stopped(run_node(NodeId(arguments.id), address, tokens, tls, ready)))
     return ExitCode.FINE
+
+
+def _tls(cert: Path | None, key: Path | None, ca: Path | None) -> Callable[[], Tls] | None:
+    if cert is None and key is None and ca is None:
+        return None
+    if cert is None or key is None:
+        raise UsageError("node run: --tls-cert and --tls-key are given together")
+    return lambda: Tls(ca=_pem(ca) if ca else "", cert=_pem(cert), key=_pem(key))
+
+
+def _pem(file: Path) -> str:
+    try:
+        return file.read_text("ascii")
+    except OSError as error:
+        raise TlsError(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise TlsError(f"{file} is not PEM") from None
 
 
 def _require_id(text: str) -> None:

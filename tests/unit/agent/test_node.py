@@ -292,6 +292,27 @@ def test_what_a_check_has_built_is_closed_before_the_next_push_is_looked_at() ->
     run(scenario())
 
 
+@pytest.mark.contract("PSH-02")
+def test_node_that_stops_closes_sets_that_still_drain() -> None:
+    async def scenario() -> None:
+        closed: list[str] = []
+        let_go = asyncio.Event()
+        let_go.set()
+        node = Node(NODE_ID, builder=lambda config: Held(config.name, closed, let_go))
+        await node.handshake(handshake())
+        await node.node_config_refresh(
+            push(1, payload(adapters=[adapter("old")], resources=[resource("p", name="old")]))
+        )
+        with node.running_set.use(ProviderId("p")):
+            await node.node_config_refresh(push(2, payload(adapters=[adapter("new")], resources=[])))
+            await turns()
+            assert closed == []
+            await node.close()
+        assert sorted(closed) == ["new", "old"]
+
+    run(scenario())
+
+
 def test_status_lists_what_runs_by_name() -> None:
     content = payload(adapters=[adapter("b"), adapter("a")], resources=[resource("q"), resource("p")])
 

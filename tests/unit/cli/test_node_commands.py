@@ -91,3 +91,27 @@ def test_node_whose_id_no_config_can_name_does_not_start(node: str) -> None:
     outcome = invoke("node", "run", f"--id={node}", "--listen", "127.0.0.1:0", environ=environ)
     assert (outcome.code, outcome.out) == (2, "")
     assert "--id" in outcome.err
+
+
+NODE_OPTIONS = ("node", "run", "--id", "n", "--listen", "127.0.0.1:0")
+
+
+@pytest.mark.parametrize("options", [("--tls-cert", "c"), ("--tls-key", "k"), ("--tls-ca", "a")])
+def test_node_needs_certificate_and_key_together(options: tuple[str, ...]) -> None:
+    outcome = invoke(*NODE_OPTIONS, *options, environ={"IOP_NODE_TOKEN": "t"})
+    assert outcome.code == 2
+    assert "--tls-cert and --tls-key are given together" in outcome.err
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "No such file or directory"), (b"\xff", "is not PEM"), (b"s3cr3t", "no usable PEM")]
+)
+def test_node_whose_certificate_cannot_be_used_does_not_start(content: bytes | None, said: str, tmp_path: Path) -> None:
+    cert = tmp_path / "node.pem"
+    if content is not None:
+        cert.write_bytes(content)
+    outcome = invoke(*NODE_OPTIONS, "--tls-cert", str(cert), "--tls-key", str(cert), environ={"IOP_NODE_TOKEN": "t"})
+    assert (outcome.code, outcome.out) == (4, "")
+    assert said in outcome.err
+    assert "s3cr3t" not in outcome.err

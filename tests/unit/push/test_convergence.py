@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from iop_edge.ids import NodeId
-from iop_edge.push.model import Connection, HealthState
+from iop_edge.push.model import Connection, HealthState, Pushed
+from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_pb.iop.runtime.v1 import NodeConfigRefreshRequest, NodeConfigRefreshResponse, ResourceHealthState
 from tests.support import run
 from tests.unit.push.world import (
@@ -265,6 +266,37 @@ def test_health_is_handed_on() -> None:
             ):
                 a.node.health.report(next(iter(a.node.running_set.resources)), said)
                 await watcher.until(lambda heard=heard: watcher.health["a-p"] is heard)  # type: ignore[misc]
+
+    run(scenario())
+
+
+def test_each_push_is_told_of_with_its_end_and_its_time() -> None:
+    async def scenario() -> None:
+        ticks = iter(range(100))
+        pushed: list[tuple[str, Pushed]] = []
+        settings = replace(patient(Sleeper(awake=True)), clock=lambda: next(ticks))
+        async with station("a") as a, fleet(a.target(), settings=settings) as (edge, watcher):
+            await edge.settled()
+            edge._on_push = lambda *told: pushed.append(told)
+            await edge.check(all_desired(1, "a"))
+            await edge.commit(all_desired(1, "a"))
+
+            async def lose(_: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:
+                a.cut()
+                await asyncio.Event().wait()
+                raise AssertionError
+
+            a.node.refresh, take = lose, a.node.refresh
+            await edge.commit(all_desired(2, "a"))
+            a.node.refresh = take
+            await watcher.in_sync(2, "a")
+        committed = ("a", Pushed(Mode.APPLY, NodeOutcome.COMMITTED, 1))
+        assert pushed == [
+            ("a", Pushed(Mode.DRY_RUN, NodeOutcome.COMMITTED, 1)),
+            committed,
+            ("a", Pushed(Mode.APPLY, None, 1)),
+            committed,
+        ]
 
     run(scenario())
 

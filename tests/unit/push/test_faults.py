@@ -15,12 +15,14 @@ from iop_edge.push.fault import fault_of
 from iop_edge.push.model import Connection, Target
 from iop_edge.refresh.result import NodeOutcome
 from iop_edge.schema.wire import WireError
+from iop_edge.transport.channel import TlsRefusedError
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
     HandshakeResponse,
     NodeConfigRefreshOutcome,
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
+    NodeViolation,
     RunningPayload,
 )
 from tests.pki import CA, EDGE, NODE, STRANGER
@@ -51,6 +53,7 @@ SLOW = 60.0
         (GRPCError(Status.UNIMPLEMENTED), Connection.REFUSED, True),
         (ssl.SSLCertVerificationError("bad"), Connection.REFUSED, True),
         (ssl.SSLError("bad"), Connection.REFUSED, True),
+        (TlsRefusedError("another certificate"), Connection.REFUSED, True),
         (TlsError("tls: no key"), Connection.REFUSED, True),
         (AddressError("must be host:port"), Connection.REFUSED, True),
     ],
@@ -278,6 +281,33 @@ def test_refused_payload_is_sent_again_to_a_node_that_comes_back() -> None:
 
 
 @pytest.mark.contract("PSH-03")
+def test_refused_payload_is_not_sent_again_when_the_connection_was_only_lost() -> None:
+    async def scenario() -> None:
+        async with station("a") as a:
+            take = a.node.refresh
+
+            async def refuse(_: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:
+                violation = NodeViolation(rule="node.adapter", path="payload", message="no")
+                return NodeConfigRefreshResponse(outcome=NodeConfigRefreshOutcome.REJECTED, violations=[violation])
+
+            a.node.refresh = refuse
+            async with fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
+                refused = await watcher.connection("a", Connection.DIVERGED)
+                a.cut()
+                await watcher.connection("a", Connection.UNREACHABLE)
+                again = await watcher.connection("a", Connection.DIVERGED)
+                assert again.last_error == refused.last_error == "payload no [node.adapter]"
+                await edge.settled()
+                assert (a.node.handshakes, a.node.commits) == (2, [1])
+                a.node.refresh = take
+                edge.set_desired(all_desired(2, "a"))
+                await watcher.in_sync(2, "a")
+                assert a.node.commits == [1, 2]
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
 def test_payload_that_is_too_large_for_the_node_is_refused_for_good() -> None:
     async def scenario() -> None:
         async with station("a", max_request_bytes=1000) as a:
@@ -386,6 +416,39 @@ def test_nodes_are_dialled_with_tls(node: Tls, edge: Tls) -> None:
             fleet(a.target(tls=lambda: edge), wanted=all_desired(1, "a")) as (_, watcher),
         ):
             await watcher.in_sync(1, "a")
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
+@pytest.mark.parametrize("edge", [Tls(ca=CA), Tls(ca=CA, cert=STRANGER, key=EDGE.key)], ids=["none", "unusable"])
+def test_node_that_wants_another_certificate_is_a_permanent_fault(edge: Tls) -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        async with station("a", tls=MUTUAL) as a:
+            target = a.target(tls=lambda: edge)
+            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
+                state = await watcher.connection("a", Connection.REFUSED)
+                assert "certificate" in state.last_error
+                await sleeper.asleep()
+                assert sleeper.delays == [SLOW]
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-01")
+@pytest.mark.case("R13")
+def test_renewed_certificates_count_when_the_node_is_dialled_again() -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        edge = [Tls(ca=STRANGER)]
+        async with station("a", tls=NODE) as a:
+            target = a.target(tls=lambda: edge[0])
+            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
+                await watcher.connection("a", Connection.REFUSED)
+                edge[0] = Tls(ca=CA)
+                await sleeper.wake()
+                await watcher.in_sync(1, "a")
 
     run(scenario())
 

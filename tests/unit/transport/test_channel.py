@@ -1,6 +1,7 @@
 """The client's end: bounded dialling, checked replies, goodbyes, and an end that is final."""
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from pathlib import Path
@@ -10,9 +11,9 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 from hyperframe.frame import GoAwayFrame
 
-from iop_edge.net import Address, Tls
+from iop_edge.net import Address, Tls, server_context
 from iop_edge.schema.wire import WireError
-from iop_edge.transport.channel import ClientChannel
+from iop_edge.transport.channel import ClientChannel, TlsRefusedError
 from iop_pb.iop.runtime.v1 import HandshakeResponse
 from tests.pki import CA, EDGE, NODE, STRANGER
 from tests.support import run
@@ -372,8 +373,46 @@ def test_certificate_that_does_not_verify_is_told_apart(client: Tls) -> None:
 def test_client_without_a_certificate_is_refused_where_one_is_asked_for() -> None:
     async def scenario() -> None:
         async with serving(Service(), tls=MUTUAL) as (_, address), dialled(address, tls=Tls(ca=CA)) as channel:
-            with pytest.raises((ssl.SSLError, StreamTerminatedError, OSError)):
+            with pytest.raises(TlsRefusedError):
                 await ask(channel)
+
+    run(scenario())
+
+
+def test_alert_of_a_peer_that_refuses_the_certificate_is_raised() -> None:
+    """Other servers than asyncio's say why they refuse."""
+
+    def refuse(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection.dup() as kept:
+            with pytest.raises(ssl.SSLError):
+                server_context(MUTUAL).wrap_socket(connection, server_side=True)
+            with contextlib.suppress(ConnectionResetError):
+                while kept.recv(4096):
+                    pass  # what is not read would make the end a reset, which can overtake the alert
+
+    async def scenario() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = Address(host="127.0.0.1", port=listener.getsockname()[1])
+            refusing = asyncio.create_task(asyncio.to_thread(refuse, listener))
+            async with dialled(address, tls=Tls(ca=CA)) as channel:
+                with pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"):
+                    await ask(channel)
+            await refusing
+
+    run(scenario())
+
+
+def test_call_that_is_given_up_says_nothing_of_certificates() -> None:
+    async def scenario() -> None:
+        service = Service(unary=Pause())
+        async with serving(service, tls=NODE) as (_, address), dialled(address, tls=Tls(ca=CA)) as channel:
+            await channel.connect()
+            asking = asyncio.create_task(ask(channel))
+            await asyncio.sleep(0)
+            channel.close()
+            with pytest.raises(StreamTerminatedError):
+                await asking
 
     run(scenario())
 
