@@ -12,6 +12,8 @@ from iop_edge.refresh.result import Mode, RefreshResult, Status, as_json
 
 _MODES: Final = {str(mode).replace("_", "-"): mode for mode in Mode}
 _MOST_DIGITS: Final = 20
+_UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_LONGEST_MS: Final = 7 * 24 * _UNITS["h"]
 _EXIT_CODES: Final = {
     Status.APPLIED: ExitCode.FINE,
     Status.RESTART_REQUIRED: ExitCode.RESTART_REQUIRED,
@@ -35,6 +37,25 @@ def add_refresh_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--live-only", action="store_true", help="apply the live part of what needs a restart")
     parser.add_argument("--require-all", action="store_true", help="reject when an affected Node cannot be reached")
+    parser.add_argument(
+        "--confirm-within",
+        type=duration_ms,
+        default=0,
+        metavar="DURATION",
+        help="go back by itself after this time (90s, 5m, 1h) unless `config confirm` comes before",
+    )
+
+
+def duration_ms(text: str) -> int:
+    """Read a duration, as `90s`, in milliseconds.
+
+    Raises:
+        ArgumentTypeError: the text is none, or it is none that anybody waits for.
+    """
+    number, unit = text.rstrip("hms"), text.lstrip("0123456789")
+    if number.isascii() and number.isdigit() and unit in _UNITS and 0 < int(number[:10]) * _UNITS[unit] <= _LONGEST_MS:
+        return int(number) * _UNITS[unit]
+    raise argparse.ArgumentTypeError(f"{text!r} is no duration as 500ms, 90s, 5m or 1h, of a week at most")
 
 
 def revision(text: str) -> int:
@@ -61,10 +82,14 @@ def chosen_options(arguments: argparse.Namespace) -> Options:
         expected_candidate=arguments.expected_candidate,
         live_only=arguments.live_only,
         require_all=arguments.require_all,
+        confirm_within_ms=arguments.confirm_within,
     )
 
 
-def conclude(result: RefreshResult, form: str, console: Console) -> ExitCode:
+def conclude(result: RefreshResult, arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Print a result and return its exit code."""
-    console.result(json_text(as_json(result)) if form == "json" else refresh_text(result, console.style))
+    as_text = arguments.format != "json"
+    console.result(refresh_text(result, console.style) if as_text else json_text(as_json(result)))
+    if result.committed and arguments.confirm_within:
+        console.note(f"keep it with: iop-edge config confirm {result.revision_after}")
     return _EXIT_CODES[result.status]

@@ -40,6 +40,7 @@ COMMANDS: Final = (
     Command(("config", "migrate"), "turn a file of an old release into the current shape"),
     Command(("config", "hash-token"), "make a principal_tokens entry from a token"),
     Command(("config", "refresh"), "propose a config to the running Edge: dry run or apply"),
+    Command(("config", "confirm"), "keep a revision that would be reverted otherwise"),
     Command(("config", "history"), "list what was tried on the running Edge"),
     Command(("config", "rollback"), "go back to the config of an old revision"),
     Command(("serve",), "run an Edge"),

@@ -12,7 +12,7 @@ import betterproto2
 from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 
 from iop_edge.client import convert
-from iop_edge.client.status import StatusSnapshot
+from iop_edge.client.status import Confirmed, StatusSnapshot
 from iop_edge.errors import EdgeError
 from iop_edge.load.source import Source
 from iop_edge.net import AddressError, Tls, client_context, parse_address
@@ -95,6 +95,12 @@ class AdminClient:
         )
         response = await self._call("Rollback", request, pb.RollbackResponse, _REFRESH_SECONDS)
         return convert.from_message(RefreshResult, _given(response.result))
+
+    async def confirm(self, expected_revision: int | None = None) -> Confirmed:
+        """Keep the running revision, if it is the expected one."""
+        request = pb.ConfirmRequest(expected_revision=expected_revision)
+        response = await self._call("Confirm", request, pb.ConfirmResponse, _ASK_SECONDS)
+        return Confirmed(response.revision, response.confirmed)
 
     async def status(self) -> StatusSnapshot:
         """Return what the Edge runs now."""

@@ -55,6 +55,14 @@ class StatusSnapshot:
     reverts_to: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Whether the running revision has been confirmed; where not, it is another one, or none that waited for it."""
+
+    revision: int
+    confirmed: bool
+
+
 def as_json(status: StatusSnapshot) -> dict[str, Any]:
     """Return the snapshot as plain JSON types, each list present."""
     return {**asdict(status), "pending": [change_as_json(change) for change in status.pending]}

@@ -1,5 +1,6 @@
 """The admin service of an Edge."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,6 +27,7 @@ from iop_pb.iop.admin import v1 as pb
 
 SERVICE_NAME: Final = "iop.admin.v1.EdgeAdminService"
 
+_LOG: Final = logging.getLogger(__name__)
 _ACTOR: Final[ContextVar[str]] = ContextVar("actor", default="")
 
 
@@ -62,6 +64,14 @@ class AdminService(pb.EdgeAdminServiceBase):
                 message.revision, _mode(message.mode), _options(message.options), _origin()
             )
         return pb.RollbackResponse(result=convert.to_message(result))
+
+    async def confirm(self, message: pb.ConfirmRequest) -> pb.ConfirmResponse:
+        """Keep the running revision."""
+        with _answering():
+            confirmed = self._edge.confirm(message.expected_revision)
+            revision = self._edge.revision
+        _LOG.info("revision %d %s by %s", revision, "confirmed" if confirmed else "not confirmed", _ACTOR.get() or "?")
+        return pb.ConfirmResponse(revision=revision, confirmed=confirmed)
 
     async def get_status(self, message: pb.GetStatusRequest) -> pb.GetStatusResponse:  # noqa: ARG002
         """Say what runs."""

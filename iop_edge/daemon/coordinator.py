@@ -48,6 +48,14 @@ class Request:
     origin: Origin
 
 
+Ended = Callable[[Request, RefreshResult, Running], None]
+"""Told of a refresh that has ended, before the next one begins, with what ran before it; it must not wait."""
+
+
+def _tell_nobody(_request: Request, _result: RefreshResult, _before: Running) -> None:
+    """Take no notice."""
+
+
 class Coordinator:
     """Owns what runs, and is alone in replacing it (REF-05 to REF-09).
 
@@ -56,14 +64,23 @@ class Coordinator:
         store: the history.
         fleet: the Nodes.
         swap: told of what runs from now on, in the moment that it does; it must not wait.
+        ended: told of each refresh that has ended.
     """
 
-    def __init__(self, running: Running, store: Store, fleet: Fleet, swap: Callable[[Running], None]) -> None:
+    def __init__(
+        self,
+        running: Running,
+        store: Store,
+        fleet: Fleet,
+        swap: Callable[[Running], None],
+        ended: Ended = _tell_nobody,
+    ) -> None:
         self._running = running
         self._pending: tuple[Change, ...] = ()
         self._store = store
         self._fleet = fleet
         self._swap = swap
+        self._ended = ended
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[RefreshResult]] = set()
         self._closing = False
@@ -101,17 +118,25 @@ class Coordinator:
         async with self._turn:
             if self._closing:
                 raise EdgeError("the Edge is stopping")
-            base_hash = self._running.config_hash
+            before = self._running
             proposal = await self._propose(request)
             if request.mode is Mode.DRY_RUN:
-                return self._with_pending(proposal.result)
-            result = await self._carry_out(proposal, request)
-            if not result.committed:
-                await self._record_unchanged(request, result, base_hash)
-            if result.status is not Status.REJECTED:
-                self._pending = result.pending
-            _log(request, result)
-            return self._with_pending(result)
+                result = proposal.result
+            else:
+                result = await self._apply(proposal, request)
+            result = self._with_pending(result)
+            self._ended(request, result, before)
+            return result
+
+    async def _apply(self, proposal: Proposal, request: Request) -> RefreshResult:
+        base_hash = self._running.config_hash
+        result = await self._carry_out(proposal, request)
+        if not result.committed:
+            await self._record_unchanged(request, result, base_hash)
+        if result.status is not Status.REJECTED:
+            self._pending = result.pending
+        _log(request, result)
+        return result
 
     async def _propose(self, request: Request) -> Proposal:
         try:

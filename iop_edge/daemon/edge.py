@@ -10,6 +10,7 @@ from typing import Final, Self
 
 from iop_edge.client.status import StatusSnapshot
 from iop_edge.daemon.beginning import begin, require_resolved
+from iop_edge.daemon.confirmation import Confirmation, Sleep
 from iop_edge.daemon.coordinator import Coordinator, Load, Origin, Request
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.rejection import rejection
@@ -40,7 +41,9 @@ class Edge:
     Start one with `async with Edge.start(snapshot) as edge`. It belongs to the event loop that it was started in.
     """
 
-    def __init__(self, running: Running, store: Store, files: OwnFiles | None, settings: Settings) -> None:
+    def __init__(
+        self, running: Running, store: Store, files: OwnFiles | None, settings: Settings, sleep: Sleep
+    ) -> None:
         self._store = store
         self._files = files
         self._started_at_ms = time.time_ns() // 1_000_000
@@ -52,7 +55,8 @@ class Edge:
             on_state_change=self._take_state,
             on_health=self._take_health,
         )
-        self._coordinator = Coordinator(running, store, self._fleet, self._swap)
+        self._coordinator = Coordinator(running, store, self._fleet, self._swap, self._take_result)
+        self._confirmation = Confirmation(self.submit, sleep)
         self._fleet.start(targets(running.snapshot), running.desired())
 
     @classmethod
@@ -64,6 +68,7 @@ class Edge:
         store: Store | None = None,
         files: OwnFiles | None = None,
         settings: Settings = DEFAULTS,
+        sleep: Sleep = asyncio.sleep,
     ) -> AsyncIterator[Self]:
         """Run an Edge for as long as the block runs.
 
@@ -74,16 +79,18 @@ class Edge:
             store: the history, which stays open when the Edge has stopped; None keeps it in memory.
             files: the files that the config was loaded from, for `reload`, drift and the secrets of a rollback.
             settings: how patient the Edge is with its Nodes.
+            sleep: waits for seconds, for a config that is to be confirmed.
 
         Raises:
             ConfigError: the config was loaded without resolving its references.
             EdgeError: the history cannot be used.
         """
         store = store or MemoryStore()
-        edge = cls(await asyncio.to_thread(begin, running, store), store, files, settings)
+        edge = cls(await asyncio.to_thread(begin, running, store), store, files, settings, sleep)
         try:
             yield edge
         finally:
+            await edge._confirmation.close()
             await edge._coordinator.close()
             await edge._fleet.close()
 
@@ -116,6 +123,7 @@ class Edge:
         expected_candidate: str = "",
         live_only: bool = False,
         require_all: bool = False,
+        confirm_within_ms: int = 0,
     ) -> RefreshResult:
         """Propose a config: say what it would do, or do it (REF-05 to REF-09).
 
@@ -126,11 +134,12 @@ class Edge:
             expected_candidate: reject the candidate when its hash is another.
             live_only: apply the live part of a candidate that needs a restart.
             require_all: reject the candidate when an affected Node cannot be reached.
+            confirm_within_ms: revert it by itself after so many milliseconds unless it is confirmed; 0: keep it.
 
         Raises:
             EdgeError: the Edge is stopping.
         """
-        options = Options(expected_revision, expected_candidate, live_only, require_all)
+        options = Options(expected_revision, expected_candidate, live_only, require_all, confirm_within_ms)
         return await self.submit(partial(require_resolved, candidate), mode, options)
 
     async def reload(
@@ -168,6 +177,17 @@ class Edge:
             return self._invalid_mode()
         return await self._coordinator.refresh(Request(load, known, options, origin))
 
+    def confirm(self, expected_revision: int | None = None) -> bool:
+        """Keep the running revision, which would otherwise be reverted.
+
+        Args:
+            expected_revision: only when this is the running revision.
+
+        Returns:
+            whether the running revision has been confirmed, now or before.
+        """
+        return self._confirmation.confirm(self.revision, expected_revision)
+
     async def status(self) -> StatusSnapshot:
         """Return what runs, what waits for a restart, and how Nodes and providers are."""
         running, drifted = await self._running_and_drift()
@@ -178,6 +198,7 @@ class Edge:
             self._fleet.states(),
             self._pool.statuses(),
             drifted,
+            self._confirmation.awaited,
         )
 
     async def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
@@ -231,6 +252,9 @@ class Edge:
 
     def _swap(self, running: Running) -> None:
         self._pool.reconfigure(running.snapshot)
+
+    def _take_result(self, request: Request, result: RefreshResult, before: Running) -> None:
+        self._confirmation.take(request, result, before)
 
     def _take_state(self, node_id: NodeId, state: NodeState) -> None:
         # A Node that has never taken a payload has nothing to serve a request with.

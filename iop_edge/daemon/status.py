@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.daemon.confirmation import Awaited
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.running import Running, nodes
 from iop_edge.errors import ConfigError
@@ -43,6 +44,7 @@ def status_of(
     states: Mapping[NodeId, NodeState],
     providers: Iterable[ProviderStatus],
     drifted: Drift,
+    awaited: Awaited | None = None,
 ) -> StatusSnapshot:
     """Return the status snapshot."""
     return StatusSnapshot(
@@ -55,6 +57,8 @@ def status_of(
         pending=pending,
         nodes=_node_statuses(running, states),
         providers=tuple(sorted(providers, key=lambda provider: provider.provider_id)),
+        confirm_until_ms=awaited.until_ms if awaited else 0,
+        reverts_to=awaited.reverts_to.revision if awaited else 0,
     )
 
 

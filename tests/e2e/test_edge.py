@@ -172,3 +172,20 @@ def test_edge_whose_log_nobody_takes_serves_and_stops_clean(machine: Machine, st
             assert stop(process) == 0
         finally:
             process.kill()
+
+
+@pytest.mark.usefixtures("edge")
+def test_what_is_applied_to_be_confirmed_stays_when_it_is_and_goes_when_it_is_not(machine: Machine) -> None:
+    environ = {"IOP_EDGE_ADMIN": machine.admin}
+    for threshold, within, revision in (("2000", "1h", "2"), ("3000", "1ms", "3")):
+        machine.config.write_text(CONFIG.replace("1000", threshold), encoding="utf-8")
+        options = ("--mode", "apply", "--confirm-within", within)
+        asked = command("config", "refresh", *options, environ=environ, cwd=machine.directory)
+        assert (asked.returncode, asked.stderr) == (0, f"keep it with: iop-edge config confirm {revision}\n".encode())
+        if revision == "2":
+            assert machine.ask("status")[1]["reverts_to"] == 1
+            assert machine.ask("config", "confirm", "2") == (0, {"revision": 2, "confirmed": True})
+    answers = (machine.ask("config", "confirm", "3") for _ in range(20))
+    code, answer = next((code, answer) for code, answer in answers if answer["revision"] == 4)
+    assert (code, answer["confirmed"]) == (1, False)
+    assert machine.ask("config", "history", "--limit", "1")[1]["entries"][0]["trigger"] == "revert"

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         )
     layers = files.read_sources(arguments.files, arguments.private) if arguments.files else []
     result = asyncio.run(_ask(arguments, admin_address(arguments.admin, console.environ), layers))
-    return conclude(result, arguments.format, console)
+    return conclude(result, arguments, console)
 
 
 async def _ask(arguments: argparse.Namespace, address: str, layers: list[Source]) -> RefreshResult:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Ask the Edge and print its answer."""
     result = asyncio.run(_ask(arguments, admin_address(arguments.admin, console.environ)))
-    return conclude(result, arguments.format, console)
+    return conclude(result, arguments, console)
 
 
 async def _ask(arguments: argparse.Namespace, address: str) -> RefreshResult:

@@ -42,6 +42,12 @@ def _lines(status: StatusSnapshot, style: Style) -> Iterator[str]:
         yield style.paint(f"drift: the Edge's own files cannot be used: {printable(status.drift_error)}", Paint.BAD)
     elif status.drift:
         yield style.paint("drift: what runs differs from the Edge's own files", Paint.CAUTION)
+    if status.confirm_until_ms:
+        yield style.paint(
+            f"waiting to be confirmed: the config of revision {status.reverts_to} comes back at"
+            f" {utc(status.confirm_until_ms)}",
+            Paint.CAUTION,
+        )
     if status.pending:
         yield style.paint("waiting for a restart:", Paint.CAUTION)
         yield from change_lines(status.pending, style)

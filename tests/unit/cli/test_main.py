@@ -52,7 +52,7 @@ def test_without_a_command_help_goes_to_standard_error(argv: tuple[str, ...]) ->
     [
         (("confg",), "did you mean config?"),
         (("config", "chekc"), "did you mean check?"),
-        (("config", "zzz"), "there are: check, diff"),
+        (("config", "zzz"), "there are: check, confirm"),
         (("--loud", "status"), "--loud"),
     ],
 )
