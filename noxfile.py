@@ -101,6 +101,15 @@ def interop(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Try to break the loader with thousands of made-up files, then for some seconds (`-- 120`) guided by coverage."""
+    _install_project(session, "test", "fuzz")
+    session.run("pytest", "--hypothesis-profile=fuzz", "tests/property/test_fuzz.py")
+    seconds = session.posargs[0] if session.posargs else "120"
+    session.run("python", "-m", "tests.fuzz.guided", seconds, session.create_tmp())
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure loading and planning, as ratios to a yardstick of the same run."""
     _install_project(session, "test")

@@ -10,6 +10,7 @@ from tests import contract
 # A slow machine is no failure, and CI tries the same examples each time: a new one is found at a desk.
 hypothesis.settings.register_profile("desk", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=3_000, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 _ITEMS = pytest.StashKey[list[pytest.Item]]()

@@ -10,6 +10,7 @@ import yaml
 from iop_edge.load.decode import decode
 from iop_edge.load.source import Source
 from tests.support import EXAMPLES
+from tests.tricky import CHARACTERS, SCALARS
 from tests.unit.load import test_yaml_rules, test_yaml_structure
 
 _FORMS: Final = """\
@@ -54,52 +55,6 @@ models:
   - {id: o, usage_attribution: {<<: {a: b}, c: d}, display_name: on}
 """
 """What the examples do not show: merges, anchors, block scalars, other forms of messages and lists."""
-
-_SCALARS: Final[tuple[str, ...]] = (
-    *("7", "+7", "-7", "-0", "0", "00", "08", "0777", "0o17", "0x1F", "0b11", "1_000", "1e3", "1.0", "1.9", "7.", ".5"),
-    *("2147483647", "2147483648", "-2147483649", "9223372036854775807", "9223372036854775808", "1" * 40, "12:30:45"),
-    *("true", "True", "TRUE", "tRUE", "false", "yes", "No", "on", "OFF", "y", "n", "~", "null", "Null", "nULL", ""),
-    *(".inf", "-.INF", ".nan", "1e400", "2024-01-02", "2024-1-2", "2024-01-02 03:04:05", "2024-01-02T03:04:05Z"),
-    *("a b", "a: b", "a:b", "a #b", "a#b", "#a", "- a", "-a", "-", "? a", "?a", ":a", "a,b", "[a", "a]", "{a", "a}"),
-    *("&a b", "*a", "!a", "!!str a", "!!int 7", "! 7", "|", ">", "'a", '"a', "%a", "@a", "`a", "=", "<<", "<", "$a"),
-    *(
-        "[]",
-        "{}",
-        "[a]",
-        "{a: b}",
-        "[~]",
-        "{a: ~}",
-        "${env:A}",
-        "a$${b",
-        "<redacted>",
-        "é",
-        "\U0001f600",
-        "\u2028",
-        "\t",
-    ),
-    *("'7'", '"7"', "'true'", '"yes"', "''", '""', '"\\x41\\u00e9\\n"', '"\\uD800"', "'it''s'", "|-\n  7", ">\n  a"),
-)
-_CHARACTERS: Final[tuple[str, ...]] = (
-    *":-?,[]{}#&*!|>'\"%@`~$\\ \t\n\r07eE._+<=x",
-    *(
-        "\ufeff",
-        "\u2028",
-        "\x85",
-        "\x00",
-        "\x7f",
-        "é",
-        "\ue000",
-        "\ufffe",
-        ": ",
-        "- ",
-        " #",
-        "\n  ",
-        "---\n",
-        "...\n",
-        "<<: ",
-    ),
-)
-
 
 _OTHERS: Final = (
     "edge: {id: a}\n---\nnodes: []\n",
@@ -168,15 +123,15 @@ def _with_another_scalar(text: str, scalars: list[tuple[int, int]], chance: rand
     start, stop = chance.choice(scalars)
     other_start, other_stop = chance.choice(scalars)
     old, other = text[start:stop], text[other_start:other_stop]
-    noise = "".join(chance.choices(_CHARACTERS, k=chance.randint(1, 3)))
-    tricky = chance.choice(_SCALARS)
+    noise = "".join(chance.choices(CHARACTERS, k=chance.randint(1, 3)))
+    tricky = chance.choice(SCALARS)
     new = chance.choice((tricky, tricky, old[:1] + noise + old[1:], other, f"'{old}'", f'"{old}"', old.strip("'\"")))
     return text[:start] + new + text[stop:]
 
 
 def _insert(text: str, chance: random.Random) -> str:
     place = chance.randrange(len(text) + 1)
-    return text[:place] + chance.choice(_CHARACTERS) + text[place:]
+    return text[:place] + chance.choice(CHARACTERS) + text[place:]
 
 
 def _remove(text: str, chance: random.Random) -> str:
