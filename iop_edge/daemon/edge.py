@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from functools import partial
 from typing import Final, Self
 
@@ -17,12 +18,13 @@ from iop_edge.daemon.rejection import rejection
 from iop_edge.daemon.restore import restore
 from iop_edge.daemon.running import Running, targets
 from iop_edge.daemon.status import Drift, drift, status_of
+from iop_edge.daemon.tally import Moment, Tally
 from iop_edge.errors import ConfigError, Violation
 from iop_edge.files import FileResolver
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Connection, HealthState, NodeState
+from iop_edge.push.model import Connection, HealthState, NodeState, Pushed
 from iop_edge.push.settings import DEFAULTS, Settings
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Mode, RefreshResult, Status
@@ -48,12 +50,14 @@ class Edge:
         self._files = files
         self._started_at_ms = time.time_ns() // 1_000_000
         self._pool = ProviderPool(running.snapshot)
+        self._tally = Tally()
         self._fleet = Fleet(
             EdgeId(running.snapshot.tree["edge"]["id"]),
             EdgeInstanceId(secrets.token_hex(16)),
             settings=settings,
             on_state_change=self._take_state,
             on_health=self._take_health,
+            on_push=self._take_push,
         )
         self._coordinator = Coordinator(running, store, self._fleet, self._swap, self._take_result)
         self._confirmation = Confirmation(self.submit, sleep)
@@ -201,6 +205,17 @@ class Edge:
             self._confirmation.awaited,
         )
 
+    def moment(self) -> Moment:
+        """Return what metrics show, as it is now."""
+        return Moment(
+            revision=self.revision,
+            pending=len(self._coordinator.pending),
+            awaits_confirmation=self._confirmation.awaited is not None,
+            nodes=self._fleet.states(),
+            providers=self._pool.statuses(),
+            tally=deepcopy(self._tally),
+        )
+
     async def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
         """Return past attempts, the newest first.
 
@@ -254,7 +269,11 @@ class Edge:
         self._pool.reconfigure(running.snapshot)
 
     def _take_result(self, request: Request, result: RefreshResult, before: Running) -> None:
+        self._tally.take_result(request, result)
         self._confirmation.take(request, result, before)
+
+    def _take_push(self, _node_id: NodeId, pushed: Pushed) -> None:
+        self._tally.take_push(pushed)
 
     def _take_state(self, node_id: NodeId, state: NodeState) -> None:
         # A Node that has never taken a payload has nothing to serve a request with.

@@ -24,6 +24,7 @@ from iop_edge.daemon.watch import watch
 from iop_edge.errors import ConfigError, Report
 from iop_edge.net import Address
 from iop_edge.refresh.attempt import Trigger
+from iop_edge.schema.values import plain
 from iop_edge.store.sqlite import SqliteStore
 
 _LOG: Final = logging.getLogger(__name__)
@@ -90,6 +91,8 @@ async def serve(options: ServeOptions) -> None:
             store = stack.enter_context(closing(SqliteStore(state_dir)))
             edge = await stack.enter_async_context(Edge.start(snapshot, store=store, files=files))
             admin.attach(edge)
+            if plain(snapshot.tree["metrics"]["enabled"]):
+                await stack.enter_async_context(_metrics(edge, plain(snapshot.tree["metrics"]["listen"])))
             await health.set_ready(True)
             await stack.enter_async_context(_beside(_reload_whenever(edge, signals.reload)))
             if options.watch:
@@ -99,6 +102,20 @@ async def serve(options: ServeOptions) -> None:
             await signals.stop.wait()
             await health.end()
             _LOG.info("stopping")
+
+
+@asynccontextmanager
+async def _metrics(edge: Edge, address: str) -> AsyncIterator[None]:
+    # Imported where they are wanted: most of what it takes to start is imports.
+    from iop_edge.daemon.metrics import exposition
+    from iop_edge.daemon.metrics_server import serving_metrics
+
+    async def page() -> bytes:
+        return await asyncio.to_thread(exposition, edge.moment())
+
+    async with serving_metrics(address, page) as real:
+        _LOG.info("metrics on http://%s/metrics", real)
+        yield
 
 
 @contextmanager

@@ -265,3 +265,23 @@ def replace(path: Path, text: str) -> None:
     """Put a whole file in the place of another."""
     path.with_suffix(".new").write_text(text)
     path.with_suffix(".new").rename(path)
+
+
+def test_metrics_are_served_where_the_config_wants_them(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        with house.tracked.open("a") as file:
+            file.write("metrics: {enabled: true, listen: '127.0.0.1:0'}\n")
+        async with serving(house) as edge:
+            url = (await edge.says("metrics on http://")).split("http://")[1]
+            host, _, port = url.partition("/")[0].partition(":")
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+            assert b"\niop_edge_revision 1.0\n" in await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            edge.process.send_signal(signal.SIGTERM)
+            assert await edge.ended() == 0
+
+    run(scenario())
