@@ -72,7 +72,7 @@ def _node(number: int, providers: int, draw: random.Random, served: dict[str, li
   - id: node-{number:05d}
     alias: "Rack {number // 50}, slot {number % 50}"
     agent_kind: standard
-    address: 10.{number // 65536 % 256}.{number // 256 % 256}.{number % 256}:9443
+    address: 127.{number // 65536 % 256}.{number // 256 % 256}.{number % 256}:9443
     token: ${{env:IOP_NODE_TOKEN}}
     runtime:
       concurrency: {draw.randint(0, 64)}

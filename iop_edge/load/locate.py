@@ -14,10 +14,11 @@ from iop_edge.load.events import Event, EventReader
 from iop_edge.load.findings import Findings, Position, Trail, to_trail
 from iop_edge.load.mappings import Seen
 from iop_edge.load.parsers import DEFAULT_PARSER
-from iop_edge.load.plans import unhurried_plan_of
+from iop_edge.load.plans import Plan, unhurried_plan_of
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.load.texts import TextPosition
 from iop_edge.schema.paths import Path
+from iop_edge.schema.values import Tree
 
 _START: Final = TextPosition(0, 0)
 
@@ -58,6 +59,13 @@ class _Follower(Decoder):
     def __init__(self, source: Source, events: EventReader, findings: Findings, *, places: _Places) -> None:
         super().__init__(source, events, findings)
         self._places = places
+
+    def tree(self, plan: Plan, trail: Trail, start: Event) -> Tree:
+        """Pass over a message that holds nothing wanted: in a large file, nearly all of them."""
+        if trail in self._places.wanted:
+            return super().tree(plan, trail, start)
+        self.events.skip(start, trail)
+        return {}
 
     def at(self, trail: Trail, event: Event) -> None:
         if trail in self._places.wanted:

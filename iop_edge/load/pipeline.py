@@ -10,7 +10,7 @@ from iop_edge.load.normalize import normalize, sort_unordered
 from iop_edge.load.origins import Moves, Origins
 from iop_edge.load.problems import Problems
 from iop_edge.load.references import Resolver
-from iop_edge.load.reporting import bare_report, report
+from iop_edge.load.reporting import bare_report, report, with_excerpts
 from iop_edge.load.resolve import resolve
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
@@ -32,13 +32,13 @@ def load_sources(sources: Sequence[Source], resolver: Resolver | None, limits: L
     """
     tree, found = _load(sources, resolver, limits)
     if not found.ok:
-        raise ConfigError(found)
+        raise ConfigError(with_excerpts(found, sources, limits))
     return Snapshot(tree, found.warnings)
 
 
 def check_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Report:
     """Return what `load_sources` finds in these layers: why it would raise, or what it would warn of."""
-    return _load(sources, resolver, limits)[1]
+    return with_excerpts(_load(sources, resolver, limits)[1], sources, limits)
 
 
 def snapshot_of(tree: Tree) -> Snapshot:
@@ -63,7 +63,7 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
     parts = [Layer(file.tree or {}, file.source.private) for file in decoded]
     if any(file.tree is None for file in decoded):
         # What the unreadable file would have brought is unknown: nothing can be said of the whole.
-        return {}, report(decoded, Origins(parts, Moves()), problems, Problems())
+        return {}, report(decoded, Origins(parts, Moves()), problems, Problems(), limits)
     tree = layers.merge(parts, table.root(), problems)
     tree = resolve(tree, table.root(), resolver, problems)
     tree, moves = normalize(tree, problems)
@@ -72,4 +72,4 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
     warnings = warn(tree, inventory) if is_sound else Problems()
     if is_sound:
         sort_unordered(tree)
-    return tree, report(decoded, Origins(parts, moves), problems, warnings)
+    return tree, report(decoded, Origins(parts, moves), problems, warnings, limits)

@@ -1,7 +1,10 @@
-"""Turns what the steps have found into a report: placed, in the order of the files, source lines masked (CFG-04)."""
+"""Turns what the steps have found into a report: placed, in the order of the files, source lines masked (CFG-04).
+
+Places and source lines are sought only when something was found, and lines only for a report that somebody reads.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
@@ -10,7 +13,7 @@ from iop_edge.load.excerpt import excerpts
 from iop_edge.load.locate import locate
 from iop_edge.load.origins import Origins, Place
 from iop_edge.load.problems import Problem, Problems
-from iop_edge.load.source import Source
+from iop_edge.load.source import Limits, Source
 from iop_edge.schema.paths import Path
 
 
@@ -25,24 +28,40 @@ class _Placed:
         return (self.layer, span.line, span.column) if span else (self.layer, 0, 0)
 
 
-def report(decoded: Sequence[Decoded], origins: Origins, problems: Problems, warnings: Problems) -> Report:
-    """Return the report of a load.
+def report(
+    decoded: Sequence[Decoded], origins: Origins, problems: Problems, warnings: Problems, limits: Limits
+) -> Report:
+    """Return the report of a load, without source lines.
 
     Args:
         decoded: the files, with what was found in each while it was read.
         origins: where the paths of problems come from.
         problems: what the later steps found.
         warnings: what is no fault.
+        limits: those of the load.
     """
     if not (problems.kept or warnings.kept or any(file.total for file in decoded)):
         return Report()
-    places = _Places([file.source for file in decoded], origins, [*problems.kept, *warnings.kept])
+    places = _Places([file.source for file in decoded], origins, [*problems.kept, *warnings.kept], limits)
     found = _findings(decoded) + [places.placed(problem) for problem in problems.kept]
     distinct = _distinct(found)
     violations = _in_order(distinct)
     total = problems.total + sum(file.total for file in decoded) - (len(found) - len(distinct))
     noted = _in_order(_distinct(places.placed(warning) for warning in warnings.kept))
-    return Report(violations, noted, total, MappingProxyType(_excerpts(decoded, (*violations, *noted))))
+    return Report(violations, noted, total)
+
+
+def with_excerpts(bare: Report, sources: Sequence[Source], limits: Limits) -> Report:
+    """Return a report with the source lines of what it lists."""
+    spans: dict[str, set[Span]] = {}
+    for violation in (*bare.violations, *bare.warnings):
+        if violation.span is not None and violation.span.line:
+            spans.setdefault(violation.span.file, set()).add(violation.span)
+    shown: dict[Span, Excerpt] = {}
+    for source in sources:
+        if source.name in spans:
+            shown.update(excerpts(source, spans[source.name], limits))
+    return replace(bare, excerpts=MappingProxyType(shown))
 
 
 def bare_report(problems: Problems) -> Report:
@@ -54,14 +73,16 @@ def bare_report(problems: Problems) -> Report:
 class _Places:
     """The places of problems: each file is read once more, for all of them together."""
 
-    def __init__(self, sources: Sequence[Source], origins: Origins, problems: Sequence[Problem]) -> None:
+    def __init__(
+        self, sources: Sequence[Source], origins: Origins, problems: Sequence[Problem], limits: Limits
+    ) -> None:
         self._origins = origins
         wanted: dict[int, set[Path]] = {}
         for problem in problems:
             for place in (self._own(problem), self._other(problem)):
                 if place is not None:
                     wanted.setdefault(place.layer, set()).add(place.path)
-        self._spans = {layer: locate(sources[layer], paths) for layer, paths in wanted.items()}
+        self._spans = {layer: locate(sources[layer], paths, limits) for layer, paths in wanted.items()}
 
     def placed(self, problem: Problem) -> _Placed:
         """Return a problem at its place."""
@@ -106,18 +127,6 @@ def _distinct(found: Iterable[_Placed]) -> list[_Placed]:
 
 def _in_order(found: Iterable[_Placed]) -> tuple[Violation, ...]:
     return tuple(item.violation for item in sorted(found, key=lambda item: item.order)[:MAX_LISTED])
-
-
-def _excerpts(decoded: Sequence[Decoded], violations: Iterable[Violation]) -> dict[Span, Excerpt]:
-    spans: dict[str, set[Span]] = {}
-    for violation in violations:
-        if violation.span is not None and violation.span.line:
-            spans.setdefault(violation.span.file, set()).add(violation.span)
-    shown: dict[Span, Excerpt] = {}
-    for file in decoded:
-        if file.source.name in spans:
-            shown.update(excerpts(file.source, spans[file.source.name]))
-    return shown
 
 
 def _bare(problem: Problem) -> Violation:

@@ -103,7 +103,7 @@ def _error(source: Source) -> ConfigError:
 
 
 @pytest.mark.contract("CFG-07")
-@given(st.text(st.characters(codec="utf-8", categories=["L", "N"]), max_size=12).map("s3cr3t-".__add__))
+@given(st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=12).map("s3cr3t-".__add__))
 def test_secret_of_an_overlay_is_in_nothing_that_is_shown(secret: str) -> None:
     overlay = written(
         {"nodes": [{"id": "n", "token": secret, "adapters": [{"name": "a", "headers": {"X-Key": secret}}]}]}

@@ -160,4 +160,4 @@ def _gone(before: Decoded) -> list[Violation]:
 def _check(source: Source, decoded: Decoded, limits: Limits) -> Report:
     if not source.private:
         return check_sources([source], None, limits)
-    return report([decoded], Origins([], Moves()), Problems(), Problems())
+    return report([decoded], Origins([], Moves()), Problems(), Problems(), limits)
