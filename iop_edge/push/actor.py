@@ -62,7 +62,7 @@ class NodeActor:
     async def run(self) -> None:
         """Hold sessions, one after the other, until cancelled."""
         while True:
-            fault = await self._session()
+            fault = await self._guarded_session()
             self._note_end(fault)
             await self._pause(fault)
 
@@ -115,6 +115,14 @@ class NodeActor:
                 return self._report(NodeOutcome.ROLLBACK_FAILED, fault.reason)
         outcome = NodeOutcome.ROLLED_BACK if answer.outcome in _TAKEN else NodeOutcome.ROLLBACK_FAILED
         return self._report(outcome, answer.reason)
+
+    async def _guarded_session(self) -> SessionError:
+        """Hold one session; a fault of our own ends it like any other, since nobody else would notice."""
+        try:
+            return await self._session()
+        except Exception as error:  # noqa: BLE001
+            # Only its kind: texts of foreign errors quote what they were given, and that may be the token.
+            return SessionError(f"the Edge failed in this session ({type(error).__name__})", permanent=True)
 
     async def _session(self) -> SessionError:
         """Hold one session for as long as it lasts, and return why it ended."""
