@@ -179,6 +179,7 @@ class _ServerProtocol(H2Protocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self.resume_writing()  # a call that waits until it may write again would wait for ever
         self._connections.discard(self)
 
 

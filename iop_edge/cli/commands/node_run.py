@@ -3,8 +3,8 @@
 It is told its id, where it listens, and its token; the rest comes from the Edge. The token is in IOP_NODE_TOKEN, or in
 the file of --token-file, one a line: two during a rotation.
 
-With --tls-cert and --tls-key it speaks TLS, with --tls-ca only to an Edge that shows a certificate of that authority. The
-files are PEM, and read again for every connection: renewed ones need no restart.
+With --tls-cert and --tls-key it speaks TLS, with --tls-ca only to an Edge that shows a certificate of that authority.
+The files are PEM, and read again for every connection: renewed ones need no restart.
 """
 
 import argparse

@@ -34,7 +34,7 @@ def test_file_is_read_again_each_time(tmp_path: Path) -> None:
 def test_file_that_is_gone_is_told_of_by_the_field(tmp_path: Path) -> None:
     source = tls_source({"tls": {"key": Sourced("${file:node.key}", "s3cr3t", str(tmp_path))}})
     assert source is not None
-    with pytest.raises(TlsError, match="^tls: key: ") as caught:
+    with pytest.raises(TlsError, match=r"^tls: key: ") as caught:
         source()
     assert "s3cr3t" not in str(caught.value)
 

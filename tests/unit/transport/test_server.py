@@ -12,6 +12,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address
+from iop_edge.schema.wire import WireError
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import HandshakeRequest, HandshakeResponse
 from tests.support import run
@@ -193,6 +194,22 @@ def test_call_of_a_client_that_is_gone_is_cancelled() -> None:
             await channel.finish()
             await pause.cancelled.wait()
             await asyncio.gather(call, return_exceptions=True)
+
+    run(scenario())
+
+
+def test_call_whose_client_is_gone_before_it_has_read_the_answer_ends() -> None:
+    async def answer_at_length(call: Call) -> None:
+        await call.recv_message()
+        await call.send_message(HandshakeResponse(node_id="n" * (20 << 20)))
+
+    async def scenario() -> None:
+        async with serving(Service(unary=answer_at_length)) as (server, address):
+            async with dialled(address, max_reply_bytes=1000) as channel:
+                with pytest.raises(WireError):
+                    await ask(channel)
+            while server._server.running_calls():  # noqa: ASYNC110
+                await asyncio.sleep(0)
 
     run(scenario())
 
