@@ -5,7 +5,7 @@ for. What it passed over stays hidden, and so do comments, tags and anchors.
 """
 
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ def excerpts(source: Source, spans: Collection[Span], limits: Limits = DEFAULT_L
         return {}
     notes = _Notes(spans)
     read_document(source, Findings(), limits, DEFAULT_PARSER, partial(_Watcher, notes=notes))
-    lines = lines_of(without_bom(source.data).decode(errors="replace"), notes.columns)
+    lines = lines_of(without_bom(source.data).decode(errors="replace"), notes.lines)
     shown = {span: _excerpt(span, lines[span.line - 1], notes) for span in spans if span.line - 1 in lines}
     return {span: excerpt for span, excerpt in shown.items() if excerpt is not None}
 
@@ -54,39 +54,60 @@ class _Stretch(NamedTuple):
         )
 
 
+class _Line:
+    """What was seen of a wanted line: the scalars near the wanted columns, in their order."""
+
+    __slots__ = ("columns", "starts", "stretches")
+
+    def __init__(self, columns: list[int]) -> None:
+        self.columns = columns
+        self.starts: list[int] = []
+        self.stretches: list[_Stretch] = []
+
+    def wants(self, start: int, stop: int) -> bool:
+        """Tell whether a scalar between these columns is near a wanted one."""
+        nearest = bisect_left(self.columns, start - REACH)
+        return nearest < len(self.columns) and self.columns[nearest] <= stop + REACH
+
+    def near(self, column: int) -> list[_Stretch]:
+        """Return the scalars near a column. One that ends there may be the last one that begins before."""
+        first = max(0, bisect_left(self.starts, column - REACH) - 1)
+        return self.stretches[first : bisect_right(self.starts, column + REACH)]
+
+
 class _Notes:
     """What was seen of the wanted lines."""
 
     def __init__(self, spans: Collection[Span]) -> None:
-        self.columns: dict[int, list[int]] = {}
+        columns: dict[int, list[int]] = {}
         for span in sorted(spans):
             if span.line:
-                self.columns.setdefault(span.line - 1, []).append(span.column - 1)
-        self.lines = sorted(self.columns)
-        self.stretches: dict[int, list[_Stretch]] = {line: [] for line in self.lines}
+                columns.setdefault(span.line - 1, []).append(span.column - 1)
+        self.lines = {line: _Line(wanted) for line, wanted in columns.items()}
         self.noted: set[TextPosition] = set()
         self.vouched: set[TextPosition] = set()
         self.secret: set[TextPosition] = set()
         self.read_to = 0
+        self._numbers = sorted(columns)
 
     def add(self, stretch: _Stretch) -> None:
         """Note a scalar, if it stands on a wanted line near a wanted column."""
-        for line in self.lines[bisect_left(self.lines, stretch.start.line) :]:
-            if line > stretch.stop.line:
-                return
-            columns = self.columns[line]
-            start, stop = stretch.on(line, columns[-1] + REACH)
-            nearest = bisect_left(columns, start - REACH)
-            if nearest < len(columns) and columns[nearest] <= stop + REACH:
-                self.stretches[line].append(stretch)
+        first = bisect_left(self._numbers, stretch.start.line)
+        last = bisect_right(self._numbers, stretch.stop.line, first)
+        for number in self._numbers[first:last]:
+            line = self.lines[number]
+            start, stop = stretch.on(number, line.columns[-1] + REACH)
+            if line.wants(start, stop):
+                line.starts.append(start)
+                line.stretches.append(stretch)
                 self.noted.add(stretch.start)
 
-    def tokens(self, line: int, length: int) -> Iterator[Token]:
-        """Yield what was noted on a line."""
-        for stretch in self.stretches[line]:
+    def tokens(self, number: int, column: int, length: int) -> Iterator[Token]:
+        """Yield what was noted on a line near a column."""
+        for stretch in self.lines[number].near(column):
             place = stretch.start
             is_vouched = stretch.is_plain_sight or place in self.vouched
-            yield Token(*stretch.on(line, length), is_visible=is_vouched and place not in self.secret)
+            yield Token(*stretch.on(number, length), is_visible=is_vouched and place not in self.secret)
 
 
 class _Watcher(Decoder):
@@ -155,4 +176,4 @@ def _is_word_of_ours(event: Event) -> bool:
 def _excerpt(span: Span, line: str, notes: _Notes) -> Excerpt | None:
     if span.line - 1 >= notes.read_to:
         return up_to_colon(line, span.column - 1)
-    return masked(line, notes.tokens(span.line - 1, len(line)), span.column - 1)
+    return masked(line, notes.tokens(span.line - 1, span.column - 1, len(line)), span.column - 1)

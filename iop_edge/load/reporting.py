@@ -4,7 +4,7 @@ Places and source lines are sought only when something was found, and lines only
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
@@ -31,37 +31,34 @@ class _Placed:
 def report(
     decoded: Sequence[Decoded], origins: Origins, problems: Problems, warnings: Problems, limits: Limits
 ) -> Report:
-    """Return the report of a load, without source lines.
+    """Return the report of a load.
 
     Args:
         decoded: the files, with what was found in each while it was read.
         origins: where the paths of problems come from.
         problems: what the later steps found.
         warnings: what is no fault.
-        limits: those of the load.
+        limits: bounds on what a file may cost, as they were when it was read first.
     """
     if not (problems.kept or warnings.kept or any(file.total for file in decoded)):
         return Report()
-    places = _Places([file.source for file in decoded], origins, [*problems.kept, *warnings.kept], limits)
+    sources = [file.source for file in decoded]
+    places = _Places(sources, origins, [*problems.kept, *warnings.kept], limits)
     found = _findings(decoded) + [places.placed(problem) for problem in problems.kept]
     distinct = _distinct(found)
     violations = _in_order(distinct)
     total = problems.total + sum(file.total for file in decoded) - (len(found) - len(distinct))
     noted = _in_order(_distinct(places.placed(warning) for warning in warnings.kept))
-    return Report(violations, noted, total)
+    shown = MappingProxyType(_excerpts(sources, [*violations, *noted], limits))
+    return Report(_violations(violations), _violations(noted), total, shown)
 
 
-def with_excerpts(bare: Report, sources: Sequence[Source], limits: Limits) -> Report:
-    """Return a report with the source lines of what it lists."""
-    spans: dict[str, set[Span]] = {}
-    for violation in (*bare.violations, *bare.warnings):
-        if violation.span is not None and violation.span.line:
-            spans.setdefault(violation.span.file, set()).add(violation.span)
-    shown: dict[Span, Excerpt] = {}
-    for source in sources:
-        if source.name in spans:
-            shown.update(excerpts(source, spans[source.name], limits))
-    return replace(bare, excerpts=MappingProxyType(shown))
+def placed_warnings(
+    sources: Sequence[Source], origins: Origins, warnings: Problems, limits: Limits
+) -> tuple[Violation, ...]:
+    """Return warnings at their places, without source lines."""
+    places = _Places(sources, origins, warnings.kept, limits)
+    return _violations(_in_order(_distinct(places.placed(warning) for warning in warnings.kept)))
 
 
 def bare_report(problems: Problems) -> Report:
@@ -125,8 +122,26 @@ def _distinct(found: Iterable[_Placed]) -> list[_Placed]:
     return list({(item.violation.rule, item.violation.span, item.violation.message): item for item in found}.values())
 
 
-def _in_order(found: Iterable[_Placed]) -> tuple[Violation, ...]:
-    return tuple(item.violation for item in sorted(found, key=lambda item: item.order)[:MAX_LISTED])
+def _in_order(found: Iterable[_Placed]) -> list[_Placed]:
+    return sorted(found, key=lambda item: item.order)[:MAX_LISTED]
+
+
+def _violations(found: Iterable[_Placed]) -> tuple[Violation, ...]:
+    return tuple(item.violation for item in found)
+
+
+def _excerpts(sources: Sequence[Source], found: Iterable[_Placed], limits: Limits) -> dict[Span, Excerpt]:
+    spans: dict[int, set[Span]] = {}
+    for item in found:
+        span = item.violation.span
+        if span is not None and span.line:
+            spans.setdefault(item.layer, set()).add(span)
+    shown: dict[Span, Excerpt] = {}
+    for layer, wanted in spans.items():
+        # Layers may have one name: where a span is in two of them, no line is that of both.
+        shared = set().union(*(others for other, others in spans.items() if other != layer))
+        shown.update(excerpts(sources[layer], wanted - shared, limits))
+    return shown
 
 
 def _bare(problem: Problem) -> Violation:

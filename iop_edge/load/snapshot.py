@@ -1,5 +1,6 @@
 """A config that has been loaded: checked, normalized, and never changed again."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from iop_edge.errors import Violation
@@ -21,7 +22,8 @@ class Snapshot:
     __slots__ = ("_config", "_tree", "_warnings")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, tree: ReadTree, warnings: tuple[Violation, ...] = ()) -> None:
+    def __init__(self, tree: ReadTree, warnings: Iterable[Violation] = ()) -> None:
+        """Make a snapshot of a normalized tree; its warnings are gone through when somebody asks for them first."""
         self._tree = tree
         self._warnings = warnings
         self._config: EdgeConfig | None = None
@@ -34,6 +36,8 @@ class Snapshot:
     @property
     def warnings(self) -> tuple[Violation, ...]:
         """What somebody should look at, though the config is valid (VAL-11)."""
+        if not isinstance(self._warnings, tuple):
+            self._warnings = tuple(self._warnings)
         return self._warnings
 
     @property

@@ -1,0 +1,151 @@
+"""Takes lines in plain style apart (see `plain`).
+
+Each pattern takes less than YAML would: what it leaves out is for a parser. None goes back over what it has matched, so
+that a line costs what its length costs.
+"""
+
+import re
+from typing import Any, Final
+
+# The forms of a line's value are the numbers of the groups that match them in `_LINE`.
+_INDENT: Final = 1
+_DASH: Final = 2
+BLOCK: Final = 3
+"""The form of a value that stands below its key."""
+PLAIN_TEXT: Final = 4
+"""The form of a scalar without quotes that is text in a text field: it is like nothing else and has no `$` in it."""
+QUOTED_TEXT: Final = 5
+"""The form of a scalar in quotes that is text in a text field: it has no `$` in it."""
+PLAIN: Final = 6
+"""The form of any other scalar without quotes."""
+QUOTED: Final = 7
+"""The form of any other scalar in quotes."""
+FLOW_LIST: Final = 8
+"""The form of a list of scalars between brackets."""
+FLOW_MAPPING: Final = 9
+"""The form of a mapping of scalars between braces."""
+
+DOCUMENT_START: Final = "---"
+"""Stands in place of a key on the line that may begin a document."""
+
+Text = tuple[int, str]
+"""A scalar in a flow list: its form, and its text."""
+
+Entry = tuple[str, int, Any]
+"""An entry of a mapping: its key, and the form and the content of its value."""
+
+Line = tuple[int, int, str, int, Any, str]
+"""A line: the column where it starts, the column of what comes after the dash of an item, or the same one where there
+is no dash, the key, which may be empty, the form and the content of the value, and the line itself."""
+
+END: Final[Line] = (-1, -1, "", BLOCK, "", "")
+"""Stands after the last line."""
+
+_BEFORE_SCALARS: Final = 3
+"""How many groups of `_LINE` come before those of scalars."""
+
+MOST_REMEMBERED: Final = 4096
+"""How many lines are remembered for the next time that they are written."""
+
+_LONGEST: Final = 8192
+
+# What YAML does not call printable, and what libyaml takes for the end of a line.
+_FORBIDDEN: Final = r"\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
+_KEY: Final = r"[A-Za-z_][A-Za-z0-9_-]{0,127}+"
+
+# Redacted values begin with "<".
+_QUOTED_TEXT: Final = rf'"(?!<)[^"\\${_FORBIDDEN}]*+"|\'(?!<)[^\'${_FORBIDDEN}]*+\''
+_QUOTED: Final = rf'"[^"\\{_FORBIDDEN}]*+"|\'[^\'{_FORBIDDEN}]*+\''
+
+# None of YAML's marks begins a plain scalar, and a colon or a space in it has more of it behind it. What begins like a
+# number, a bool or null may be one.
+_WORD: Final = r"[A-Za-z0-9_./@+~{}=,;%&?()-]"
+_PLAIN_TEXT: Final = rf"(?![TtFfNn])[A-Za-z_/]{_WORD}*+(?:[:\ ]{_WORD}++)*+(?![:\ ]?\$)"
+_WORD_OR_DOLLAR: Final = r"[A-Za-z0-9_./@+~${}=,;%&?()-]"
+_PLAIN: Final = rf"(?:[A-Za-z0-9_./~+$]|-(?=[A-Za-z0-9_.])){_WORD_OR_DOLLAR}*+(?:[:\ ]{_WORD_OR_DOLLAR}++)*+"
+
+# Between brackets and braces these end a scalar, and so does a comma.
+_FLOW_WORD: Final = r"[A-Za-z0-9_./@+~=%-]"
+_FLOW_PLAIN_TEXT: Final = rf"(?![TtFfNn])[A-Za-z_/]{_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+"
+_FLOW_PLAIN: Final = rf"(?:[A-Za-z0-9_./~+]|-(?=[A-Za-z0-9_.])){_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+"
+_FLOW_SCALAR: Final = rf"(?:({_FLOW_PLAIN_TEXT})|({_QUOTED_TEXT})|({_FLOW_PLAIN})|({_QUOTED}))"
+_FLOW_ENTRY: Final = rf"({_KEY}):\ ++{_FLOW_SCALAR}"
+
+
+def _separated(scalar: str) -> str:
+    """Return the pattern of what stands between brackets or braces, without groups."""
+    scalar = scalar.replace("(", "(?:").replace("(?:?", "(?")
+    return rf"\ ?(?:{scalar}(?:\ ?,\ *+{scalar})*+)?+\ ?"
+
+
+_SCALARS: Final = re.compile(_FLOW_SCALAR)
+_ENTRIES: Final = re.compile(_FLOW_ENTRY)
+_LINE: Final = re.compile(
+    rf"""
+    (\ *+)
+    (-\ ++)?+
+    (?:({_KEY}):(?:\ ++|(?=\r?\n?\Z)))?+
+    (?:
+        ({_PLAIN_TEXT}) | ({_QUOTED_TEXT}) | ({_PLAIN}) | ({_QUOTED})
+      | \[({_separated(_FLOW_SCALAR)})\] | \{{({_separated(_FLOW_ENTRY)})\}}
+    )?+
+    \ *+(?:(?<![^\ ])\#[^{_FORBIDDEN}]*+)?+\r?\n?\Z
+    """,
+    re.VERBOSE,
+)
+
+
+class NotPlain(Exception):  # noqa: N818 - no error: another reader takes over
+    """A file has something in it that is for the decoder to read."""
+
+
+class Lexer(dict[str, Line | None]):
+    """Lines by their text, None for those that hold nothing; a line that is written often is taken apart once.
+
+    Looking a line up raises `NotPlain` where it is of another style. The lines live no longer than the load, since they
+    may hold secrets.
+    """
+
+    def __missing__(self, text: str) -> Line | None:
+        line = _parsed(text)
+        if len(self) < MOST_REMEMBERED:
+            self[text] = line
+        return line
+
+
+def _parsed(text: str) -> Line | None:
+    match = _LINE.match(text) if len(text) <= _LONGEST else None
+    if match is None:
+        if text.rstrip(" \r\n") == DOCUMENT_START:
+            return 0, 0, DOCUMENT_START, BLOCK, "", text
+        raise NotPlain
+    groups = match.groups("")
+    form = match.lastindex or _INDENT
+    if form <= _DASH:
+        if form == _DASH:
+            raise NotPlain
+        return None
+    content = groups[form - 1]
+    if form > PLAIN_TEXT:
+        content = _content(form, content)
+    start = len(groups[0])
+    return start, start + len(groups[1]) if groups[1] else start, groups[2], form, content, text
+
+
+def _content(form: int, text: str) -> Any:
+    """Return what a value holds, without the marks around it."""
+    if form in (QUOTED_TEXT, QUOTED):
+        return text[1:-1]
+    if form == FLOW_LIST:
+        return [_scalar(match, _BEFORE_SCALARS) for match in _SCALARS.finditer(text)]
+    if form == FLOW_MAPPING:
+        return [(match[1], *_scalar(match, _BEFORE_SCALARS - 1)) for match in _ENTRIES.finditer(text)]
+    return text
+
+
+def _scalar(match: re.Match[str], before: int) -> Text:
+    """Return a scalar of a flow collection; `before` is how many groups of `_LINE` more than here are before it."""
+    assert match.lastindex is not None
+    form = match.lastindex + before
+    text = match[match.lastindex]
+    return form, text[1:-1] if form in (QUOTED_TEXT, QUOTED) else text
