@@ -41,6 +41,25 @@ class Console:
         """Write something that is no result: a fault, or progress."""
         _write(self._stderr, text)
 
+    @property
+    def redraws(self) -> bool:
+        """Whether results can be shown in place of those before them."""
+        return self._stdout.isatty()
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether somebody sees progress as it is made."""
+        return self._stderr.isatty()
+
+    def redraw(self, text: str) -> None:
+        """Write a result on a terminal in place of all that stands there."""
+        _write(self._stdout, f"\x1b[H\x1b[2J{text}")
+
+    def progress(self, text: str) -> None:
+        """Write a line on a terminal in place of the one before; the empty text takes it away."""
+        if self.shows_progress:
+            _write_raw(self._stderr, f"\r\x1b[K{text}")
+
     def settle(self) -> None:
         """Give up what a stream could not take: the interpreter would try again, and end with a code of its own."""
         for stream in (self._stdout, self._stderr):
@@ -60,10 +79,13 @@ def _prepared(stream: TextIO | None, mode: str, errors: str) -> TextIO:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    if not text:
-        return
+    if text:
+        _write_raw(stream, text if text.endswith("\n") else f"{text}\n")
+
+
+def _write_raw(stream: TextIO, text: str) -> None:
     try:
-        stream.write(text if text.endswith("\n") else f"{text}\n")
+        stream.write(text)
         stream.flush()
     except BrokenPipeError:
         _silence(stream)

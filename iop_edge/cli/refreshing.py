@@ -1,12 +1,15 @@
 """What `config refresh` and `config rollback` share: their options, and how they end."""
 
 import argparse
+from collections.abc import Awaitable
 from typing import Final
 
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
+from iop_edge.cli.following import drained, progress
 from iop_edge.cli.render.result import refresh_text
 from iop_edge.cli.render.text import json_text
+from iop_edge.client.admin import AdminClient
 from iop_edge.refresh.attempt import Options
 from iop_edge.refresh.result import Mode, RefreshResult, Status, as_json
 
@@ -44,6 +47,24 @@ def add_refresh_options(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="go back by itself after this time (90s, 5m, 1h) unless `config confirm` comes before",
     )
+    parser.add_argument(
+        "--wait-drained",
+        type=duration_ms,
+        default=0,
+        metavar="DURATION",
+        help="then wait so long until no changed provider runs more requests than it takes now",
+    )
+
+
+async def carry_out(
+    client: AdminClient, refresh: Awaitable[RefreshResult], arguments: argparse.Namespace, console: Console
+) -> RefreshResult:
+    """Wait for a refresh, and where it is asked for until providers have drained."""
+    async with progress(client.status, console):
+        result = await refresh
+    if result.committed and arguments.wait_drained:
+        return await drained(result, arguments.wait_drained, client.status, console)
+    return result
 
 
 def duration_ms(text: str) -> int:

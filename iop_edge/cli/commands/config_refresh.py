@@ -13,7 +13,7 @@ from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.inputs import add_admin, add_format, add_layers, admin_address
-from iop_edge.cli.refreshing import add_refresh_options, chosen_mode, chosen_options, conclude
+from iop_edge.cli.refreshing import add_refresh_options, carry_out, chosen_mode, chosen_options, conclude
 from iop_edge.client.admin import AdminClient
 from iop_edge.load.source import Source
 from iop_edge.refresh.result import RefreshResult
@@ -34,10 +34,11 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
             "config refresh: --private needs a FILE; without one the Edge reads its own files and overlays"
         )
     layers = files.read_sources(arguments.files, arguments.private) if arguments.files else []
-    result = asyncio.run(_ask(arguments, admin_address(arguments.admin, console.environ), layers))
+    result = asyncio.run(_ask(arguments, layers, console))
     return conclude(result, arguments, console)
 
 
-async def _ask(arguments: argparse.Namespace, address: str, layers: list[Source]) -> RefreshResult:
-    async with AdminClient(address) as client:
-        return await client.refresh(layers, chosen_mode(arguments), chosen_options(arguments))
+async def _ask(arguments: argparse.Namespace, layers: list[Source], console: Console) -> RefreshResult:
+    async with AdminClient(admin_address(arguments.admin, console.environ)) as client:
+        asked = client.refresh(layers, chosen_mode(arguments), chosen_options(arguments))
+        return await carry_out(client, asked, arguments, console)

@@ -9,7 +9,7 @@ import asyncio
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
 from iop_edge.cli.inputs import add_admin, add_format, admin_address
-from iop_edge.cli.refreshing import add_refresh_options, chosen_mode, chosen_options, conclude, revision
+from iop_edge.cli.refreshing import add_refresh_options, carry_out, chosen_mode, chosen_options, conclude, revision
 from iop_edge.client.admin import AdminClient
 from iop_edge.refresh.result import RefreshResult
 
@@ -26,10 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Ask the Edge and print its answer."""
-    result = asyncio.run(_ask(arguments, admin_address(arguments.admin, console.environ)))
+    result = asyncio.run(_ask(arguments, console))
     return conclude(result, arguments, console)
 
 
-async def _ask(arguments: argparse.Namespace, address: str) -> RefreshResult:
-    async with AdminClient(address) as client:
-        return await client.rollback(arguments.revision, chosen_mode(arguments), chosen_options(arguments))
+async def _ask(arguments: argparse.Namespace, console: Console) -> RefreshResult:
+    async with AdminClient(admin_address(arguments.admin, console.environ)) as client:
+        asked = client.rollback(arguments.revision, chosen_mode(arguments), chosen_options(arguments))
+        return await carry_out(client, asked, arguments, console)

@@ -5,7 +5,7 @@ from typing import Final
 
 from iop_edge.cli.render.history import utc
 from iop_edge.cli.render.result import change_lines
-from iop_edge.cli.render.text import Cell, printable, table
+from iop_edge.cli.render.text import Cell, counted, printable, table
 from iop_edge.cli.style import Paint, Style
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
 from iop_edge.runtime.status import ProviderState, ProviderStatus
@@ -32,6 +32,21 @@ _STATE_PAINT: Final = {
 def status_text(status: StatusSnapshot, style: Style) -> str:
     """Return the state of an Edge."""
     return "\n".join(_lines(status, style))
+
+
+def status_line(status: StatusSnapshot) -> str:
+    """Return the state of an Edge on one line."""
+    in_sync = sum(node.in_sync for node in status.nodes)
+    parts = [f"revision {status.revision}", f"{in_sync} of {len(status.nodes)} Nodes in sync"]
+    parts += [
+        f"{provider.in_flight} at {printable(provider.provider_id)}"
+        for provider in status.providers
+        if provider.in_flight
+    ]
+    parts += [f"{counted(len(status.pending), 'change')} at a restart"] if status.pending else []
+    parts += ["to be confirmed"] if status.confirm_until_ms else []
+    parts += ["drift"] if status.drift else []
+    return ", ".join(parts)
 
 
 def _lines(status: StatusSnapshot, style: Style) -> Iterator[str]:

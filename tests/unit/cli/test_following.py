@@ -1,0 +1,154 @@
+import asyncio
+import io
+from dataclasses import replace
+
+import pytest
+
+from iop_edge.cli.commands.status import Screen
+from iop_edge.cli.console import Console
+from iop_edge.cli.following import drained, follow, progress
+from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.errors import EdgeError
+from iop_edge.ids import EdgeId, NodeId, ProviderId
+from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
+from tests.support import run
+from tests.unit.cli.invoke import Terminal
+
+RESULT = RefreshResult(Status.APPLIED, Mode.APPLY, committed=True, changed_providers=("p", "q"))
+EMPTY = StatusSnapshot(EdgeId("e"), 3, "ab", 0, False, "", (), (), ())
+NODES = tuple(
+    NodeStatus(NodeId(name), "", "", NodeConnection.CONNECTED, 1, revision, True, "")
+    for name, revision in (("a", 4), ("b", 3))
+)
+
+
+class StoppedError(Exception):
+    """The end of a test's time."""
+
+
+class Edge:
+    """Answers with these states in turn, the last one for ever, and counts the time that is slept between."""
+
+    def __init__(self, *answers: StatusSnapshot | EdgeError, until: float = 1000) -> None:
+        self._answers = list(answers)
+        self._until = until
+        self.slept = 0.0
+
+    async def ask(self) -> StatusSnapshot:
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, EdgeError):
+            raise answer
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept += seconds
+        if self.slept > self._until:
+            raise StoppedError
+
+
+def providers(**in_flight: int) -> StatusSnapshot:
+    """A state in which each provider takes one request."""
+    return replace(
+        EMPTY,
+        providers=tuple(
+            ProviderStatus(ProviderId(name), NodeId("n"), ProviderState.BUSY, Health.HEALTHY, 1, count, 0, 0, ("m",))
+            for name, count in in_flight.items()
+        ),
+    )
+
+
+def console(*, terminal: bool = False) -> tuple[Console, io.StringIO, io.StringIO]:
+    out, err = (Terminal() if terminal else io.StringIO() for _ in range(2))
+    return Console(io.StringIO(), out, err, {"NO_COLOR": "1"}), out, err
+
+
+@pytest.mark.contract("POL-05")
+def test_a_wait_ends_when_no_changed_provider_runs_more_than_it_takes() -> None:
+    edge = Edge(providers(p=3, q=1), providers(p=2, q=0), providers(p=1, q=0, other=9))
+    where, _, err = console(terminal=True)
+    assert run(drained(RESULT, 60_000, edge.ask, where, edge.sleep)) == RESULT
+    assert edge.slept == 1.0
+    assert "2 requests too many at 1 provider" in err.getvalue()
+    assert err.getvalue().endswith("\r\x1b[K"), "nothing of the progress stands at the end"
+
+
+@pytest.mark.contract("POL-05")
+def test_a_wait_that_is_over_names_who_has_not_drained() -> None:
+    edge = Edge(providers(p=3, q=5))
+    where, out, err = console()
+    result = run(drained(RESULT, 1_200, edge.ask, where, edge.sleep))
+    assert [(warning.rule, warning.path) for warning in result.warnings] == [
+        ("provider.draining", "nodes[n].providers[p]"),
+        ("provider.draining", "nodes[n].providers[q]"),
+    ]
+    assert edge.slept == pytest.approx(1.2)
+    assert (out.getvalue(), err.getvalue()) == ("", "")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_of_an_apply_is_told_on_a_terminal_alone_and_taken_away(terminal: bool) -> None:
+    where, _, err = console(terminal=terminal)
+    told = asyncio.Event()
+
+    async def sleep(_seconds: float) -> None:
+        if err.getvalue():
+            told.set()
+            await asyncio.Event().wait()
+
+    async def scenario() -> None:
+        async with progress(Edge(replace(EMPTY, nodes=NODES)).ask, where, sleep):
+            if terminal:
+                await told.wait()
+
+    run(scenario())
+    written = err.getvalue()
+    assert ("1 of 2 Nodes" in written) is terminal
+    assert written.endswith("\r\x1b[K") is terminal
+
+
+def test_progress_ends_where_the_edge_does_not_answer_and_the_apply_goes_on() -> None:
+    where, _, _ = console(terminal=True)
+
+    async def scenario() -> None:
+        edge = Edge(EdgeError("gone"))
+        async with progress(edge.ask, where, edge.sleep):
+            pass
+
+    run(scenario())
+
+
+def watched(form: str, *answers: StatusSnapshot | EdgeError, terminal: bool = False) -> tuple[str, str]:
+    edge = Edge(*answers, until=2.0 * len(answers))
+    where, out, err = console(terminal=terminal)
+    with pytest.raises(StoppedError):
+        run(follow(edge.ask, Screen(where, form).show, 2.0, edge.sleep))
+    return out.getvalue(), err.getvalue()
+
+
+def test_a_watch_writes_a_line_for_each_change_and_says_that_the_edge_went_away() -> None:
+    after = replace(EMPTY, revision=4, drift=True, confirm_until_ms=9, nodes=NODES)
+    out, err = watched("text", EMPTY, EMPTY, EdgeError("gone"), EdgeError("gone"), after)
+    assert out == "revision 3, 0 of 0 Nodes in sync\nrevision 4, 2 of 2 Nodes in sync, to be confirmed, drift\n"
+    assert err == "iop-edge: gone\n"
+
+
+def test_a_watch_for_programs_writes_a_json_document_a_line() -> None:
+    out, _ = watched("json", EMPTY, replace(EMPTY, revision=4))
+    assert [line[:30] for line in out.splitlines()] == [
+        '{"edge_id": "e", "revision": 3',
+        '{"edge_id": "e", "revision": 4',
+    ]
+
+
+def test_a_watch_on_a_terminal_shows_the_whole_state_in_place() -> None:
+    out, _ = watched("text", EMPTY, EMPTY, EdgeError("gone"), terminal=True)
+    first, second = out.split("\x1b[H\x1b[2J")[1:]
+    assert first.startswith("Edge e, revision 3")
+    assert second == "iop-edge: gone\n"
+
+
+def test_a_watch_of_an_edge_that_cannot_be_reached_at_all_is_a_fault() -> None:
+    edge = Edge(EdgeError("gone"))
+    with pytest.raises(EdgeError):
+        run(follow(edge.ask, lambda _: None, 2.0, edge.sleep))
