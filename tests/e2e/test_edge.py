@@ -64,7 +64,7 @@ def test_candidate_goes_from_dry_run_to_applied_to_history_and_back(machine: Mac
     assert (code, planned["status"], planned["committed"]) == (0, "applied", False)
     assert [change["path"] for change in planned["changes"]] == ["long_context_threshold_tokens"]
 
-    exact = ("--expected-revision", "1", "--expected-candidate", planned["candidate_hash"])
+    exact = ("--expected-revision", "1", "--expected-candidate", planned["candidate_hash"], "--wait-drained", "1s")
     code, applied = machine.ask("config", "refresh", "-", "--mode", "apply", *exact, stdin=candidate)
     assert (code, applied["status"], applied["committed"], applied["revision_after"]) == (0, "applied", True, 2)
 
@@ -189,3 +189,15 @@ def test_what_is_applied_to_be_confirmed_stays_when_it_is_and_goes_when_it_is_no
     code, answer = next((code, answer) for code, answer in answers if answer["revision"] == 4)
     assert (code, answer["confirmed"]) == (1, False)
     assert machine.ask("config", "history", "--limit", "1")[1]["entries"][0]["trigger"] == "revert"
+
+
+@pytest.mark.usefixtures("edge")
+def test_a_watched_state_is_written_at_each_change_until_it_is_stopped(machine: Machine) -> None:
+    with running("status", "--watch", "--admin", machine.admin, cwd=machine.directory) as watcher:
+        assert watcher.stdout is not None
+        assert watcher.stdout.readline() == "revision 1, 0 of 0 Nodes in sync\n"
+        machine.config.write_text(CONFIG.replace("1000", "2000"), encoding="utf-8")
+        assert machine.ask("config", "refresh", "--mode", "apply")[0] == 0
+        lines = iter(watcher.stdout.readline, "")
+        assert "revision 2, 0 of 0 Nodes in sync\n" in lines
+        assert stop(watcher, signal.SIGINT) == 0
