@@ -109,23 +109,19 @@ class MappingReader:
         return key, self.events.record(event, trail)
 
     def scalar_key(self, event: Event, trail: Trail) -> Event | None:
-        """Return a key that may be an alias or have an anchor as a plain scalar event; report what can be no key."""
+        """Return a key that may have an anchor as a plain scalar event; report what can be no key."""
         if event.__class__ in ALIASES:
-            with self.events.expanding(event, trail) as first:
-                if first is None:
-                    return None
-                if first.__class__ is ScalarEvent:
-                    mark = event.start_mark
-                    return ScalarEvent(None, None, (True, False), first.value, mark, mark, first.style)
-        elif event.__class__ is ScalarEvent:
+            if self.events.bind(event, trail).recording is not None:
+                self.findings.add("yaml.key", trail, event.start_mark, "an alias is no key", "write the key out")
+            return None
+        if event.__class__ is ScalarEvent:
             if event.anchor is not None:
                 self.events.record(event, trail)
             if event.tag is None:
                 return event
             self.refuse_tag(event, trail)
             return None
-        else:
-            self.events.skip(event, trail)
+        self.events.skip(event, trail)
         self.findings.add("yaml.key", trail, event.start_mark, "a key must be a scalar")
         return None
 

@@ -117,9 +117,26 @@ def test_alias_of_itself_or_of_nothing(text: str, line: int, column: int, parser
 
 
 @both_parsers
-def test_alias_as_key_and_anchor_on_key(parser: ParserFactory) -> None:
-    text = "x-a: &k name\n&e edge : {*k : x, &i id: *i}\nbootstrap: {artifact_dir: *e}"
+def test_anchor_on_key(parser: ParserFactory) -> None:
+    text = "&e edge : {name: x, &i id: *i}\nbootstrap: {artifact_dir: *e}"
     assert tree(text, parser) == {"edge": {"name": "x", "id": "id"}, "bootstrap": {"artifact_dir": "edge"}}
+
+
+@both_parsers
+@pytest.mark.contract("CFG-11")
+@pytest.mark.parametrize(
+    ("text", "path", "line", "column"),
+    [
+        ("x-a: &a id\nedge: {*a : e}", "edge", 2, 8),
+        ("x-a: &a edge\n*a : {id: e}", "", 2, 1),
+        ("x-a: &a {id: e}\nedge: {*a : e}", "edge", 2, 8),
+        ("edge: {id: &a e}\nx-m: &m {*a : e}\nlogging: {<<: *m}", "logging", 2, 10),
+        ("nodes: [{adapters: [{name: &a b, headers: {*a : v}}]}]", "nodes[0].adapters[0].headers", 1, 44),
+        ("edge: {id: &a p}\nmodels: [{id: m, providers: {*a : m}}]", "models[0].providers", 2, 30),
+    ],
+)
+def test_alias_is_no_key(text: str, path: str, line: int, column: int, parser: ParserFactory) -> None:
+    assert found(text, parser) == [("yaml.key", path, line, column)]
 
 
 @both_parsers
