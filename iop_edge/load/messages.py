@@ -8,7 +8,7 @@ from iop_edge.load.events import Event, EventReader
 from iop_edge.load.findings import Findings, Trail
 from iop_edge.load.keys import key_trail
 from iop_edge.load.mappings import MAP_KEYS, MERGE_KEY, KeyRule, Merge, Seen
-from iop_edge.load.marks import INVALID
+from iop_edge.load.marks import INVALID, UNSET
 from iop_edge.load.plans import Plan, Slot, plan_of
 from iop_edge.load.scalars import SUSPECT_STARTS
 from iop_edge.load.source import Source
@@ -164,9 +164,9 @@ class MessageReader(ValueReader):
                 while (each := self.events.next()).__class__ is not SequenceEndEvent:
                     here = (trail[0], int(trail[1]) + len(items), False)
                     items.append(self._instance(slot, form, key, each, here))
-        if len(items) == 1 and isinstance(items[0], dict) and form.name_field not in items[0]:
+        if len(items) == 1 and isinstance(items[0], dict) and items[0].get(form.name_field, UNSET) is UNSET:
             self.at((trail, form.name_field, False), key)
-            items[0][form.name_field] = key.value
+            items[0][form.name_field] = INVALID if "${" in key.value else key.value
         return items
 
     def _instance(self, slot: Slot, form: MappingForm, key: Event, event: Event, trail: Trail) -> Any:
@@ -185,4 +185,9 @@ class MessageReader(ValueReader):
     def _key_value(self, plan: Plan, form: MappingForm, key: Event, trail: Trail) -> Any:
         here = (trail, form.key_field, False)
         self.at(here, key)
+        if "${" in key.value:
+            self.findings.add(
+                "reference.not_allowed", here, key.start_mark, "no reference is allowed in a key", "write it out"
+            )
+            return INVALID
         return self.scalar_value(key, plan.slots[form.key_field], here, plain=False)

@@ -1,10 +1,15 @@
 """References resolve after parsing and merging, in scalar values only (CFG-06)."""
 
+import re
+
 import pytest
 
+from iop_edge.load.parsers import ParserFactory
 from iop_edge.load.pipeline import check_sources, load_sources
 from iop_edge.load.references import absolute_files, escape, parse
 from iop_edge.schema.values import UNRESOLVED, Sourced
+from tests.unit.load import decoding
+from tests.unit.load.decoding import both_parsers
 from tests.unit.load.loading import BASE, World, check, found, layers, load, rules
 
 
@@ -127,6 +132,27 @@ def test_no_reference_in_an_identity_or_in_the_name_of_one(old: str, new: str, p
 def test_no_reference_in_a_map_key() -> None:
     report = check(BASE.replace("providers: [p]", "providers: [p], usage_attribution: {'${env:A}': x}"))
     assert rules(report) == ["reference.not_allowed"]
+
+
+@both_parsers
+@pytest.mark.contract("CFG-06")
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("nodes: [{adapters: {'${env:T}': {base_url: 'http://h'}}}]", "nodes[0].adapters[0].type"),
+        ("nodes: [{adapters: {'${env:T:-vllm}': [{}, {name: b}]}}]", "nodes[0].adapters[0].type"),
+        ("models: [{providers: {'${env:P}': t}}]", "models[0].providers[0].id"),
+    ],
+)
+def test_no_reference_in_a_key_that_stands_for_an_item(text: str, path: str, parser: ParserFactory) -> None:
+    assert {(rule, at) for rule, at, *_ in decoding.found(text, parser)} == {("reference.not_allowed", path)}
+
+
+@pytest.mark.contract("CFG-06")
+def test_reference_in_place_of_an_adapter_type_is_one_violation() -> None:
+    adapters = "    adapters: {'${env:T}': {name: a, base_url: 'http://h'}}\n"
+    text = re.sub(r" +adapters:\n.*\n", adapters, BASE)
+    assert rules(check(text, world=World({"T": "ollama"}))) == ["reference.not_allowed"]
 
 
 @pytest.mark.contract("CFG-06")
