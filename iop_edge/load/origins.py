@@ -52,6 +52,7 @@ class Origins:
         self._parts = [Part(number, layer.tree, ROOT) for number, layer in enumerate(layers)]
         self._moves = moves
         self._rows: dict[tuple[int, ...], list[list[Part]]] = {}
+        self._entries: dict[tuple[int, ...], dict[str, list[Part]]] = {}
 
     def place(self, path: Path) -> Place:
         """Return the layer whose value won, and the path in its file.
@@ -88,7 +89,7 @@ class Origins:
 
     def _items(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
         if owner.kind is Kind.MAP:
-            return _entry([part for part in parts if part.value.__class__ is dict], owner, str(step.step))
+            return self._entry([part for part in parts if part.value.__class__ is dict], owner, str(step.step))
         lists = [part for part in parts if part.value.__class__ is list]
         index = step.step
         if not isinstance(index, int) or not lists:
@@ -106,19 +107,19 @@ class Origins:
             rows = self._rows[key] = align(lists, _identity(owner.type_name))
         return rows
 
+    def _entry(self, maps: Sequence[Part], owner: Field, wanted: str) -> Sequence[Part]:
+        fold = str.lower if owner.caseless_keys else str
+        key = tuple(id(part.value) for part in maps)
+        rows = self._entries.get(key)
+        if rows is None:
+            rows = self._entries[key] = {fold(str(row[-1].path.step)): row for row in entries(maps, owner)}
+        return rows.get(fold(wanted), ())
+
 
 def _unset(parts: Sequence[Part], name: str) -> list[Part]:
     """Return where a field is unset."""
     messages = [part for part in parts if part.value.__class__ is dict]
     return [Part(p.layer, UNSET, p.path.child(name)) for p in messages if p.value.get(name) is UNSET]
-
-
-def _entry(maps: Sequence[Part], owner: Field, wanted: str) -> Sequence[Part]:
-    for row in entries(maps, owner):
-        key = str(row[-1].path.step)
-        if key == wanted or (owner.caseless_keys and key.lower() == wanted.lower()):
-            return row
-    return ()
 
 
 def _append(path: Path, steps: Sequence[Path]) -> Path:

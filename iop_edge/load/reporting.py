@@ -119,7 +119,8 @@ def _findings(decoded: Sequence[Decoded]) -> list[_Placed]:
 
 def _distinct(found: Iterable[_Placed]) -> list[_Placed]:
     """Return each violation once: what an alias brings to several paths is one fault at one place."""
-    return list({(item.violation.rule, item.violation.span, item.violation.message): item for item in found}.values())
+    by_place = {(item.layer, item.violation.rule, item.violation.span, item.violation.message): item for item in found}
+    return list(by_place.values())
 
 
 def _in_order(found: Iterable[_Placed]) -> list[_Placed]:
