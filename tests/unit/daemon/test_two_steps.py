@@ -1,3 +1,5 @@
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +10,11 @@ from iop_edge.refresh.attempt import Attempt, Trigger
 from iop_edge.refresh.result import Mode, NodeOutcome, Status
 from iop_edge.store.base import Applied
 from iop_edge.store.memory import MemoryStore
+from iop_edge.store.sqlite import SqliteStore
+from tests import trees
 from tests.support import run
 from tests.unit.daemon.scripted import BOTH_MODES, Bench, config, outcomes, paths, rules
+from tests.unit.store.test_stores import fill_the_disk
 
 
 class FullStore(MemoryStore):
@@ -116,6 +121,24 @@ def test_a_history_that_cannot_be_written_rejects_the_apply_and_puts_nodes_back(
         assert rules(result) == ["refresh.apply_failed"]
         assert set(outcomes(result).values()) == {NodeOutcome.ROLLED_BACK}
         bench.assert_nothing_changed()
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-05")
+@pytest.mark.case("R14")
+def test_a_disk_that_is_really_full_rejects_the_apply_and_room_on_it_lets_the_next_one_through(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        with closing(SqliteStore(tmp_path)) as store:
+            bench = Bench.of(config(), store)
+            fill_the_disk(store)
+            large = {**config(concurrency=4), "models": [trees.normal("Model", id="m" * 100_000, providers=[])]}
+            result = await bench.refresh(large)
+            assert (result.status, rules(result)) == (Status.REJECTED, ["refresh.apply_failed"])
+            assert set(outcomes(result).values()) == {NodeOutcome.ROLLED_BACK}
+            bench.assert_nothing_changed()
+            store._db.execute("PRAGMA max_page_count = 1000000")
+            assert (await bench.refresh(large)).committed
 
     run(scenario())
 
