@@ -24,10 +24,11 @@ _MAX_DOUBLINGS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all actors of a fleet share: who they are, how patient, through which gate they send, whom they tell."""
+    """What all actors of a fleet share: who they are, how patient, through which gates they go, whom they tell."""
 
     caller: Caller
     settings: Settings
+    dials: SendGate
     gate: SendGate
     on_state: Callable[[Target, NodeState], None]
     on_health: Callable[[Target, Mapping[ProviderId, HealthState]], None]
@@ -127,7 +128,10 @@ class NodeActor:
     async def _session(self) -> SessionError:
         """Hold one session for as long as it lasts, and return why it ended."""
         try:
-            self._link = link = await Link.open(self._target, self._around.caller, self._around.settings, self._context)
+            async with self._around.dials.place(0):
+                self._link = link = await Link.open(
+                    self._target, self._around.caller, self._around.settings, self._context
+                )
         except SessionError as fault:
             return fault
         try:

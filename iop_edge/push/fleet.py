@@ -54,6 +54,7 @@ class Fleet:
         self._around = Surroundings(
             caller=Caller(edge_id, instance_id, take_over),
             settings=settings,
+            dials=SendGate(settings.dials_at_once, settings.send_hold, settings.bytes_at_once),
             gate=SendGate(settings.sends_at_once, settings.send_hold, settings.bytes_at_once),
             on_state=self._tell_state,
             on_health=self._tell_health,

@@ -1,4 +1,4 @@
-"""How many pushes, and how much of them, are sent at once (PSH-04)."""
+"""How many handshakes or pushes, and how much of them, are sent at once (PSH-04)."""
 
 import asyncio
 from collections import deque
@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 
 class SendGate:
-    """Bounds the pushes that are being sent, and their bytes; waiting for answers is not bounded.
+    """Bounds what is being sent, in number and in bytes.
 
-    Pushes get in in the order in which they came. One that is larger than the whole budget gets in alone.
+    Senders get in in the order in which they came. One that is larger than the whole budget gets in alone.
 
     Args:
         width: how many are sent at once.

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 class Settings:
     """Bounds of the Edge's dealings with its Nodes. Times are in seconds.
 
-    `sends_at_once` and `bytes_at_once` bound the pushes that are being sent, not those that wait for an answer;
-    `send_hold` is the longest that one Node, which does not read what it is sent, keeps others from sending (PSH-04).
+    `dials_at_once` bounds the handshakes: with a whole fleet at once, each would take as long as all. `sends_at_once`
+    and `bytes_at_once` bound the pushes that are being sent, not those that wait for an answer. `send_hold` is the
+    longest that one Node, which does not answer or read, keeps others from their turn (PSH-04).
     """
 
     connect_timeout: float = 3.0
     handshake_deadline: float = 5.0
     push_deadline: float = 10.0
+    dials_at_once: int = 64
     sends_at_once: int = 16
     bytes_at_once: int = 64 << 20
     send_hold: float = 0.5

@@ -8,7 +8,13 @@ import pytest
 from iop_edge.ids import NodeId
 from iop_edge.push.model import Connection, HealthState, Pushed
 from iop_edge.refresh.result import Mode, NodeOutcome
-from iop_pb.iop.runtime.v1 import NodeConfigRefreshRequest, NodeConfigRefreshResponse, ResourceHealthState
+from iop_pb.iop.runtime.v1 import (
+    HandshakeRequest,
+    HandshakeResponse,
+    NodeConfigRefreshRequest,
+    NodeConfigRefreshResponse,
+    ResourceHealthState,
+)
 from tests.support import run
 from tests.unit.push.world import (
     Scripted,
@@ -227,6 +233,30 @@ def test_node_that_hangs_does_not_delay_the_others() -> None:
                 reports = await edge.commit(all_desired(2, "a"))
                 assert reports[A].outcome == "committed"
                 assert edge.states()[NodeId("b")].connection is Connection.CONNECTING
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-04")
+def test_nodes_are_greeted_a_few_at_a_time() -> None:
+    async def scenario() -> None:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+        async with station("a") as a, station("b") as b:
+            shake = a.node.shake
+
+            async def slowly(message: HandshakeRequest) -> HandshakeResponse:
+                begun.set()
+                await go_on.wait()
+                return await shake(message)
+
+            a.node.shake = slowly
+            settings = patient(Sleeper(), dials_at_once=1, send_hold=1e6)
+            wanted = all_desired(1, "a", "b")
+            async with fleet(a.target(), b.target(), wanted=wanted, settings=settings) as (_, watcher):
+                await begun.wait()
+                assert not b.node.handshakes
+                go_on.set()
+                await watcher.in_sync(1, "a", "b")
 
     run(scenario())
 
