@@ -140,7 +140,7 @@ def _item_schema(field: Field) -> Schema:
         return schema
     message = field.message()
     if message.identity is not None:
-        schema["required"] = [message.identity.name]
+        schema.update(_stating(message.identity.name))
     return {**schema, "type": ["object", "string"] if message.scalar_form else "object"}
 
 
@@ -153,8 +153,15 @@ def _mapping_schema(field: Field, form: MappingForm) -> Schema:
         values = _nullable(_value_schema(message.fields[form.value_field]))
     else:
         single = {**_value_schema(field), "type": "object", "properties": {form.key_field: False}}
-        values = {"if": {"type": "array"}, "then": {"items": single}, "else": single}
+        # One alone takes the key as its name.
+        several = {"if": {"minItems": 2}, "then": {"items": _stating(form.name_field)}}
+        values = {"if": {"type": "array"}, "then": {"items": single, **several}, "else": single}
     return {"propertyNames": keys, "additionalProperties": values}
+
+
+def _stating(name: str) -> Schema:
+    """Return what holds for a message that must say one of its texts, which null does not."""
+    return {"required": [name], "properties": {name: {"type": "string"}}}
 
 
 def _map_schema(field: Field) -> Schema:

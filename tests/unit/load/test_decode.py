@@ -59,6 +59,7 @@ nodes:
     [
         ("{ollama: {}}", [{"type": "ollama", "name": "ollama"}]),
         ("{ollama: {name: x}}", [{"type": "ollama", "name": "x"}]),
+        ("{ollama: {name: ~}}", [{"type": "ollama", "name": "ollama"}]),
         ("{ollama: [{}]}", [{"type": "ollama", "name": "ollama"}]),
         ("{ollama: []}", []),
         ("{}", []),
@@ -174,7 +175,7 @@ def test_two_names_of_a_field(text: str) -> None:
         ("models:\n- usage_attribution:\n    a: ${file:x}", ("models", 0, "usage_attribution", "a"), "${file:x}"),
         ("nodes:\n- providers:\n  - models:\n    - ${oops", ("nodes", 0, "providers", 0, "models", 0), "${oops"),
         ("nodes:\n- providers:\n  - health: ${env:H}", ("nodes", 0, "providers", 0, "health", "mode"), "${env:H}"),
-        ("models: [{providers: {'${env:P}': t}}]", ("models", 0, "providers", 0, "id"), "${env:P}"),
+        ("models: [{providers: {p: '${env:T}'}}]", ("models", 0, "providers", 0, "target"), "${env:T}"),
     ],
 )
 def test_scalar_with_a_reference_waits_for_it(text: str, path: tuple[str | int, ...], reference: str) -> None:
@@ -216,6 +217,7 @@ def test_redacted_value_is_none(text: str) -> None:
         ("nodes: null", {"nodes": UNSET}),
         ("models: [{usage_attribution: {a: ~}}]", {"models": [{"usage_attribution": {"a": UNSET}}]}),
         ("models: [{providers: {p: ~}}]", {"models": [{"providers": [{"id": "p", "target": UNSET}]}]}),
+        ("nodes: [{adapters: {cli: {name: ~}}}]", {"nodes": [{"adapters": [{"type": "cli", "name": "cli"}]}]}),
         ("nodes: [{providers: [{health: ~}]}]", {"nodes": [{"providers": [{"health": UNSET}]}]}),
     ],
 )

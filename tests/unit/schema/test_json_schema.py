@@ -13,7 +13,7 @@ from iop_edge.schema.json_schema import json_schema
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 SCHEMA = json_schema()
-IDENTITIES = ("nodes[0].id", "models[0].providers[0].id")
+IDENTITIES = ("nodes[0].id", "nodes[0].adapters[1].name", "models[0].providers[0].id")
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
@@ -143,6 +143,8 @@ def test_a_shape_that_the_loader_takes_fits(text: str) -> None:
         ("nodes: [{id: n, adapters: {ollama: null}}]", "$.nodes[0].adapters.ollama"),
         ("nodes: [{id: n, adapters: {ollama: [null]}}]", "$.nodes[0].adapters.ollama[0]"),
         ("nodes: [{id: n, adapters: {ollama: {type: vllm}}}]", "$.nodes[0].adapters.ollama"),
+        ("nodes: [{id: n, adapters: {ollama: [{name: a}, {}]}}]", "$.nodes[0].adapters.ollama[1]"),
+        ("nodes: [{id: null}]", "$.nodes[0].id"),
         ("models: [{id: m, providers: {p: {target: t}}}]", "$.models[0].providers.p"),
         ("models: [{id: m, providers: {'${env:X}': t}}]", "$.models[0].providers"),
         ("models: [{id: m, usage_attribution: {'${env:X}': t}}]", "$.models[0].usage_attribution"),
