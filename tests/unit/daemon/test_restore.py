@@ -42,7 +42,7 @@ def config(name: str = "one", token: str = "s3cr3t", header: str = "Authorizatio
     return CONFIG % (name, token, header)
 
 
-@pytest.mark.parametrize("token", ["s3cr3t", "'a $${b} c'", "'$$$$'", "'quo\"te'", "'line\\break'", "'12'", "'ünï'"])
+@pytest.mark.parametrize("token", ["s3cr3t", "'a $${b} c'", "'$$$$'", "'quo\"te'", "'line\\break'", "'12'", "'a: #b'"])
 def test_a_config_is_restored_whole_from_history_and_the_present_secrets(token: str) -> None:
     old = loaded(config(token=token))
     assert "s3cr3t" not in kept(old).text
