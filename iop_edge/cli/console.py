@@ -1,12 +1,16 @@
 """Where a command reads and writes."""
 
 import io
+import json
 import os
+import re
 import sys
 from collections.abc import Mapping
-from typing import TextIO, cast
+from typing import Final, TextIO, cast
 
 from iop_edge.cli.style import Style
+
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 
 
 class Console:
@@ -36,6 +40,10 @@ class Console:
     def result(self, text: str) -> None:
         """Write a result."""
         _write(self._stdout, text)
+
+    def document(self, text: str) -> None:
+        """Write a result that is a JSON document: what the stream cannot encode passes as JSON's own escapes."""
+        _write(self._stdout, _encodable(text, self._stdout.encoding))
 
     def note(self, text: str) -> None:
         """Write something that is no result: a fault, or progress."""
@@ -76,6 +84,15 @@ def _prepared(stream: TextIO | None, mode: str, errors: str) -> TextIO:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors=errors)
     return stream
+
+
+def _encodable(document: str, encoding: str | None) -> str:
+    """Return a JSON document with escapes where an encoding lacks something; only its texts hold more than ASCII."""
+    try:
+        document.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return _NOT_ASCII.sub(lambda match: json.dumps(match.group())[1:-1], document)
+    return document
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -109,8 +109,10 @@ def chosen_options(arguments: argparse.Namespace) -> Options:
 
 def conclude(result: RefreshResult, arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Print a result and return its exit code."""
-    as_text = arguments.format != "json"
-    console.result(refresh_text(result, console.style) if as_text else json_text(as_json(result)))
+    if arguments.format == "json":
+        console.document(json_text(as_json(result)))
+    else:
+        console.result(refresh_text(result, console.style))
     if result.committed and arguments.confirm_within:
         console.note(f"keep it with: iop-edge config confirm {result.revision_after}")
     return _EXIT_CODES[result.status]

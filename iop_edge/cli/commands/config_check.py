@@ -26,7 +26,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     paths = config_files(arguments.files, console.environ)
     report = files.check(paths, arguments.private, env=console.environ, offline=arguments.offline)
     passes = report.ok and not (arguments.strict and report.warnings)
-    console.result(_render(arguments.format, report, console, passes=passes))
+    write = console.document if arguments.format in ("json", "sarif") else console.result
+    write(_render(arguments.format, report, console, passes=passes))
     return ExitCode.FINE if passes else ExitCode.REJECTED
 
 

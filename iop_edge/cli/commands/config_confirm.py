@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Confirm, and say whether that came in time."""
     answer = asyncio.run(_ask(admin_address(arguments.admin, console.environ), arguments.revision))
     if arguments.format == "json":
-        console.result(json_text({"revision": answer.revision, "confirmed": answer.confirmed}))
+        console.document(json_text({"revision": answer.revision, "confirmed": answer.confirmed}))
     elif answer.confirmed:
         console.result(f"revision {answer.revision} stays")
     else:

@@ -28,8 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Compare two configs under the same overlays and print the plan."""
     result = _compare(arguments, console)
-    form = json_text(as_json(result)) if arguments.format == "json" else diff_text(result, console.style)
-    console.result(form)
+    if arguments.format == "json":
+        console.document(json_text(as_json(result)))
+    else:
+        console.result(diff_text(result, console.style))
     return _exit_code(result)
 
 

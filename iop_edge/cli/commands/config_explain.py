@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     except UnknownPathError as error:
         raise UsageError(_unknown(error)) from None
     if arguments.format == "json":
-        console.result(json_text(explanation_json(explanation)))
+        console.document(json_text(explanation_json(explanation)))
     else:
         console.result(explanation_text(explanation, console.style))
     return ExitCode.FINE

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Ask the Edge and print its history."""
     attempts = asyncio.run(_ask(admin_address(arguments.admin, console.environ), arguments.limit))
     if arguments.format == "json":
-        console.result(json_text(history_json(attempts)))
+        console.document(json_text(history_json(attempts)))
     else:
         console.result(history_text(attempts, console.style))
     return ExitCode.FINE

@@ -17,5 +17,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:  # noqa: ARG001 - every command has this form
     """Print the schema."""
-    console.result(json_text(json_schema()))
+    console.document(json_text(json_schema()))
     return ExitCode.FINE

@@ -1,6 +1,6 @@
 """Print a config in its normalized form, without secrets: defaults filled in, shorthands resolved, layers merged.
 
-The YAML form is itself a valid config. A value that came from a reference is shown as the reference.
+Either form is itself a valid config. A value that came from a reference is shown as the reference.
 """
 
 import argparse
@@ -28,5 +28,5 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         from iop_edge.cli.render.config import config_json
         from iop_edge.cli.render.text import json_text
 
-        console.result(json_text(config_json(snapshot.tree)))
+        console.document(json_text(config_json(snapshot.tree)))
     return ExitCode.FINE

@@ -32,7 +32,10 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         payload = payload_json(payload_tree(snapshot, arguments.node))
     except UnknownNodeError as error:
         raise UsageError(f"node payload: {error}{_hint(snapshot, arguments.node)}") from None
-    console.result(json_text(payload) if arguments.format == "json" else yaml_text(payload))
+    if arguments.format == "json":
+        console.document(json_text(payload))
+    else:
+        console.result(yaml_text(payload))
     return ExitCode.FINE
 
 

@@ -38,7 +38,10 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         asyncio.run(until_stopped(_watch(address, Screen(console, arguments.format))))
         return ExitCode.FINE
     status = asyncio.run(_ask(address))
-    console.result(json_text(as_json(status)) if arguments.format == "json" else status_text(status, console.style))
+    if arguments.format == "json":
+        console.document(json_text(as_json(status)))
+    else:
+        console.result(status_text(status, console.style))
     return ExitCode.FINE
 
 

@@ -2,14 +2,27 @@
 
 from typing import Any
 
+from iop_edge.load.references import escape
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_tree
 from iop_edge.schema.values import ReadTree
 
 
 def config_json(tree: ReadTree) -> dict[str, Any]:
-    """Return a normalized tree as plain JSON values: redacted, every list present, in the order of the schema."""
-    return with_lists(redact_tree(table.root(), tree), table.root())
+    """Return a normalized tree as plain JSON values that are a config again (NRM-07).
+
+    They are redacted, with every list present, in the order of the schema.
+    """
+    return with_lists(redact_tree(table.root(), _escaped(tree)), table.root())
+
+
+def _escaped(value: Any) -> Any:
+    """Return a value with its texts as a config has them; a reference is kept as it is written."""
+    if isinstance(value, dict):
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_escaped(item) for item in value]
+    return escape(value) if isinstance(value, str) else value
 
 
 def with_lists(shown: dict[str, Any], message: table.Message) -> dict[str, Any]:

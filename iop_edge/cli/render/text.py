@@ -1,11 +1,15 @@
 """Text for a terminal: nothing that a config holds can move its cursor, and columns stand under each other."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
 from iop_edge.cli.style import Paint, Style
+
+_UNLIKE_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""What may stand in a text of JSON as it is, but not in one of YAML, or as something else."""
 
 
 def printable(text: str) -> str:
@@ -37,8 +41,9 @@ def counted(count: int, thing: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return a JSON document for programs, which people can read too."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    """Return a JSON document for programs, which people can read too; a reader of YAML finds the same in it."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return _UNLIKE_IN_YAML.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def width(text: str) -> int:

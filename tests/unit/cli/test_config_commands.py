@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from iop_edge.files import load
 from iop_pb.iop.config.v1 import EdgeConfig
 from tests.support import EXAMPLES
 from tests.unit.cli.invoke import invoke
@@ -113,6 +114,21 @@ def test_show_prints_a_config_that_is_shown_as_itself(tmp_path: Path, form: str)
     again.write_text(shown.out, encoding="utf-8")
     assert invoke("config", "show", str(again), "--offline", "--format", form).out == shown.out
     assert invoke("config", "diff", LEGACY, str(again), "--offline").code == 0
+
+
+@pytest.mark.contract("NRM-07")
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_what_show_prints_loads_to_the_same_config(tmp_path: Path, form: str) -> None:
+    names = ["$${env:A}", "$$$$", "a$$b $", "${env:A}", "\x85 \x9f \u2028 \ufeff \U0001f600", "caf\u00e9 \\ \t"]
+    nodes = [{"id": f"n{i}", "address": f"127.0.0.1:{i}", "alias": name} for i, name in enumerate(names, 1)]
+    written = tmp_path / "written.json"
+    written.write_text(json.dumps({"edge": {"id": "e"}, "nodes": nodes}).replace("\\ud83d\\ude00", "\U0001f600"))
+    shown = tmp_path / "shown.yaml"
+    environ = {"A": "one"}
+    shown.write_text(invoke("config", "show", str(written), "--format", form, environ=environ).out, encoding="utf-8")
+    before, after = load(written, env=environ), load(shown, env=environ)
+    assert after == before
+    assert [node["alias"] for node in before.tree["nodes"]][:3] == ["${env:A}", "$$", "a$b $"]
 
 
 @pytest.mark.contract("CFG-08")

@@ -1,5 +1,6 @@
 import hashlib
 import io
+import json
 import subprocess
 import sys
 
@@ -55,6 +56,16 @@ def test_text_that_the_stream_cannot_encode_is_escaped() -> None:
     command = [sys.executable, "-c", script]
     finished = subprocess.run(command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"}, timeout=60)
     assert finished.stdout == b"caf\\xe9 \\udcff\n"
+
+
+def test_document_that_the_stream_cannot_encode_is_json_all_the_same() -> None:
+    script = "from iop_edge.cli.console import Console; Console.of_process().document('[\"caf\\u00e9 \\U0001f600\"]')"
+    command = [sys.executable, "-c", script]
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        finished = subprocess.run(
+            command, capture_output=True, check=True, env={"PYTHONIOENCODING": encoding}, timeout=60
+        )
+        assert json.loads(finished.stdout.decode(encoding)) == ["caf\u00e9 \U0001f600"]
 
 
 @pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
