@@ -4,6 +4,7 @@ The generated code costs as much to import as everything else of the library tog
 when a message of it is wanted, and only code that needs messages imports this module.
 """
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -30,35 +31,70 @@ def config_message(tree: ReadTree) -> "EdgeConfig":
 
 def build(tree: ReadTree, message: table.Message) -> betterproto2.Message:
     """Build a message from a tree whose values have been checked against the field table."""
-    values: dict[str, Any] = {}
-    for name, value in tree.items():
-        built = _build_value(value, message.fields[name])
-        if built is not UNRESOLVED:
-            values[name] = built
-    return message_class(message.name)(**values)
+    return _builder(message.name)(tree)
 
 
-def _build_value(value: Any, field: table.Field) -> Any:
-    if isinstance(value, Sourced):
-        if value.value is UNRESOLVED:
-            return value.reference if field.kind is table.Kind.STRING else UNRESOLVED
-        value = value.value
+@cache
+def _builder(name: str) -> Callable[[ReadTree], betterproto2.Message]:
+    """Return the function that builds one message and all below it.
+
+    It does not call the class, which would check each value again and take most of the time of a load: it gives the new
+    message what its fields are, of those that are not set what a new message has.
+    """
+    cls = message_class(name)
+    fields = table.message(name).fields
+    blank = vars(cls())
+    empty = [(field.name, type(blank[field.name])) for field in fields.values() if _is_container(field)]
+    scalars = {field.name: field for field in fields.values() if field.is_scalar}
+    conversions = [
+        (field.name, conversion) for field in fields.values() if (conversion := _conversion(field)) is not None
+    ]
+
+    def build_message(tree: ReadTree) -> betterproto2.Message:
+        values = {**blank, **tree}
+        for field, make in empty:
+            if field not in tree:
+                values[field] = make()
+        for field, convert in conversions:
+            if field in tree:
+                values[field] = convert(tree[field])
+        if Sourced in set(map(type, values.values())):
+            for field, value in tree.items():
+                if value.__class__ is Sourced:
+                    known = _known(value, scalars[field])
+                    values[field] = blank[field] if known is UNRESOLVED else known
+        message = object.__new__(cls)
+        message.__dict__ = values
+        return message
+
+    return build_message
+
+
+def _is_container(field: table.Field) -> bool:
+    return field.repeated or field.kind is table.Kind.MAP
+
+
+def _conversion(field: table.Field) -> Callable[[Any], Any] | None:
+    """Return what makes the value of a message's field of that of a tree's; None where they are the same."""
     if field.kind is table.Kind.MESSAGE:
-        message = field.message()
-        return [build(item, message) for item in value] if field.repeated else build(value, message)
+        build_one = _builder(field.type_name)
+        return (lambda items: [*map(build_one, items)]) if field.repeated else build_one
     if field.kind is table.Kind.MAP:
-        return {key: _build_text(item) for key, item in value.items()}
+        return lambda entries: {key: _known(value, field) for key, value in entries.items()}
+    if field.repeated:
+        return lambda items: [known for item in items if (known := _known(item, field)) is not UNRESOLVED]
     if field.kind is table.Kind.ENUM:
-        words = field.enum().words
-        enum = _enum_class(field.type_name)
-        return [enum(words[word].number) for word in value] if field.repeated else enum(words[value].number)
-    return [_build_text(item) for item in value] if field.repeated else value
+        return lambda word: word if word.__class__ is Sourced else _members(field.type_name)[word]
+    return None
 
 
-def _build_text(value: Any) -> Any:
-    if isinstance(value, Sourced):
-        return value.reference if value.value is UNRESOLVED else value.value
-    return value
+def _known(value: Any, field: table.Field) -> Any:
+    """Return one value of a field as a message has it, or `UNRESOLVED` where it can have none."""
+    if value.__class__ is Sourced:
+        if value.value is UNRESOLVED:
+            return value.reference if field.kind in (table.Kind.STRING, table.Kind.MAP) else UNRESOLVED
+        value = value.value
+    return _members(field.type_name)[value] if field.kind is table.Kind.ENUM else value
 
 
 @cache
@@ -70,8 +106,11 @@ def message_class(name: str) -> type[betterproto2.Message]:
 
 
 @cache
-def _enum_class(name: str) -> type[betterproto2.Enum]:
-    return cast("type[betterproto2.Enum]", getattr(_module(table.enum(name).full_name), name))
+def _members(name: str) -> Mapping[str, betterproto2.Enum]:
+    """Return the members of a generated enum by the words of a config."""
+    kind = table.enum(name)
+    members: type[betterproto2.Enum] = getattr(_module(kind.full_name), name)
+    return {word: members(row.number) for word, row in kind.words.items()}
 
 
 def _module(full_name: str) -> ModuleType:
