@@ -66,6 +66,8 @@ _OTHERS: Final = (
     "nodes: [{providers: [{base_url: http://127.0.0.1:1/?a=b}]}]\n",
     "edge: {name: ?a}\n",
     "edge: {name: <redacted>}\n",
+    "logging: {level: loud}\n",
+    "models: [{providers: {'${env:A}': t}}]\n",
     r'edge: {name: "a\/b"}',
 )
 """What no table has: it is about a whole file, about two keys, or not about YAML alone."""
