@@ -1,6 +1,6 @@
 """Normalizes what ties providers to the adapter instances of their Node (NRM-02, NRM-03, NRM-05, VAL-03)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from iop_edge.load.formats import has_form
@@ -33,7 +33,9 @@ def normalize_node(node: Tree, path: Path, fill_adapter: FillAdapter, problems: 
     moves = _move_shorthands(node, path, providers, fill_adapter, problems)
     instances = [item for item in node.get("adapters", ()) if item is not INVALID]
     names = {instance.get("name") for instance in instances}
-    name_instances([item for _, item in providers if item.get("adapter") not in names], instances)
+    unnamed = [item for _, item in providers if item.get("adapter") not in names]
+    for provider, instance in meant_by_type(unnamed, instances):
+        provider["adapter"] = instance["name"]
     _label(node, path, problems)
     for instance in instances:
         _make_canonical(instance)
@@ -118,8 +120,8 @@ class _Shorthands:
         return not needed
 
 
-def name_instances(referrers: Iterable[Tree], instances: Iterable[Tree]) -> None:
-    """Replace a bare type name by the name of the only enabled instance of that type, in place (VAL-03, VAL-09)."""
+def meant_by_type(referrers: Iterable[Tree], instances: Iterable[Tree]) -> Iterator[tuple[Tree, Tree]]:
+    """Yield what names an adapter instance by its bare type, and the only enabled one of it (VAL-03, VAL-09)."""
     enabled: dict[str | None, list[Tree]] = {}
     for referrer in referrers:
         word = referrer.get("adapter")
@@ -131,7 +133,7 @@ def name_instances(referrers: Iterable[Tree], instances: Iterable[Tree]) -> None
                     enabled.setdefault(canonical_type(instance), []).append(instance)
         found = enabled.get(_TYPES.aliases.get(word, word), ())
         if len(found) == 1 and found[0].get("name").__class__ is str:
-            referrer["adapter"] = found[0]["name"]
+            yield referrer, found[0]
 
 
 def canonical_type(tree: Tree) -> str | None:

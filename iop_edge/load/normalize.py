@@ -4,6 +4,7 @@ The tree that comes in stays as it is. What is wrong does not stop the step: a f
 it is written.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -55,13 +56,17 @@ def _placed(tree: Tree, name: str) -> Iterator[tuple[int, Tree]]:
 
 
 def _name_routes(config: Tree) -> None:
+    """Name the instances that routes mean by their type, but those whose name would mean others too (VAL-09)."""
     if config["openai"] is INVALID:
         return
     routes = [route for _, route in _placed(config["openai"], "model_routes")]
     if routes:
         instances = [item for _, node in _placed(config, "nodes") for _, item in _placed(node, "adapters")]
-        names = {instance.get("name") for instance in instances}
-        adapters.name_instances([route for route in routes if route.get("adapter") not in names], instances)
+        names = Counter(instance.get("name") for instance in instances)
+        unnamed = [route for route in routes if route.get("adapter") not in names]
+        for route, instance in adapters.meant_by_type(unnamed, instances):
+            if names[instance["name"]] == 1:
+                route["adapter"] = instance["name"]
 
 
 def _fill_targets(model: Tree) -> None:

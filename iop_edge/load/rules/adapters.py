@@ -82,14 +82,13 @@ def explain(name: str, named: Sequence[InstanceEntry], choice: Choice, path: Pat
     """
     if not has_form("identifier", name):
         return
-    word = _TYPES.aliases.get(name, name)
     if named:
         message = f"adapter instance {told(name)} is disabled"
         problems.add(Problem("ref.disabled", path, message, other=named[0].path))
         return
-    of_type = choice.enabled.get(word, ())
+    of_type = choice.of_type(name)
     if len(of_type) > 1:
-        message = f"{len(of_type)} enabled adapter instances have type {word}"
+        message = f"{len(of_type)} enabled adapter instances have type {of_type[0].type}"
         problems.add(Problem("ref.ambiguous", path, message, f"name one of {listed(of_type)}"))
     else:
         message = f"there is no adapter instance {told(name)}"

@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import known
+from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
+
+_TYPES: Final = table.enum("AdapterType")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,10 @@ class Choice:
             if known(instance.tree.get("enabled")) is True:
                 by_type.setdefault(instance.type, []).append(instance)
         return by_type
+
+    def of_type(self, name: str) -> Sequence[InstanceEntry]:
+        """Return those that are enabled and have the type of this bare name, an alias of it included."""
+        return self.enabled.get(_TYPES.aliases.get(name, name), ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,10 @@ class _Routes:
             return
         named = self._named.get(name, [])
         enabled = [instance for instance in named if known(instance.tree.get("enabled")) is not False]
+        if not named:
+            # Several Nodes have an instance of the name of the one that is meant: the type alone says which.
+            of_type = self._choice.of_type(name)
+            enabled = list(of_type) if len(of_type) == 1 else []
         if len(enabled) == 1:
             self._check_target(route, enabled[0], path)
         elif enabled:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.load.edits import at_model, at_root, route
-from tests.unit.load.loading import BASE, check, found, rules
+from tests.unit.load.loading import BASE, check, found, load, rules
 
 ROUTE = "openai.model_routes[0]"
 
@@ -120,6 +120,18 @@ def test_route_to_a_name_that_two_nodes_have_is_ambiguous() -> None:
     text = route("adapter: a, target: m").replace("models:\n", second + "models:\n", 1)
     assert rules(check(text)) == ["ref.ambiguous"]
     assert check(text.replace('"http://h"}', '"http://h", enabled: false}')).ok
+
+
+@pytest.mark.contract("VAL-09", "NRM-07")
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_route_by_type_leads_to_an_instance_whose_name_another_node_has_too(enabled: str) -> None:
+    second = f'  - {{id: n2, address: "127.0.0.1:2", adapters: [{{name: a, type: vllm, enabled: {enabled}, base_url: "http://h"}}]}}\n'
+    text = route("adapter: ollama, target: m").replace("models:\n", second + "models:\n", 1)
+    snapshot = load(text)
+    assert snapshot.tree["openai"]["model_routes"] == [{"model": "r", "adapter": "ollama", "target": "m"}]
+    assert load(snapshot.dump()) == snapshot
+    assert rules(check(text.replace("target: m}]", "target: x}]"))) == ["route.target"]
+    assert rules(check(text.replace("type: vllm", "type: ollama"))) == (["ref.ambiguous"] if enabled == "true" else [])
 
 
 @pytest.mark.contract("VAL-10")
