@@ -19,7 +19,8 @@ from iop_edge.load.snapshot import Snapshot
 from iop_edge.load.source import Source
 from iop_edge.net import Address, parse_address
 from iop_edge.payload.build import node_payload
-from iop_edge.refresh.result import RefreshResult
+from iop_edge.push.settings import Settings
+from iop_edge.refresh.result import NodeOutcome, RefreshResult, Status
 from iop_edge.transport.server import BoundedServer
 from tests.support import run
 
@@ -42,6 +43,10 @@ nodes:
 """
 
 ANY_ADDRESS = "127.0.0.1:7501"
+
+EAGER = Settings(backoff_base=0.001, backoff_cap=0.05)
+REJECTED, REFUSED_AT_LAST = 101, 66
+"""Concurrencies that a Go Node refuses, the second one only when it is to run."""
 
 NODE_ADAPTERS = [
     {
@@ -81,10 +86,10 @@ async def python_node() -> AsyncIterator[Address]:
 
 
 @asynccontextmanager
-async def python_edge() -> AsyncIterator[Address]:
+async def python_edge(running: Snapshot) -> AsyncIterator[Address]:
     service = AdminService(())
     server = BoundedServer([service])
-    async with Edge.start(snapshot()) as edge:
+    async with Edge.start(running) as edge:
         service.attach(edge)
         address = await server.start(parse_address("127.0.0.1:0"))
         try:
@@ -93,13 +98,31 @@ async def python_edge() -> AsyncIterator[Address]:
             await server.drain(1)
 
 
+class GoNode:
+    """A Go Node as a process."""
+
+    def __init__(self, address: str, process: asyncio.subprocess.Process) -> None:
+        self.address = address
+        self.process = process
+
+    async def taken(self) -> Any:
+        """Wait for the next payload that it takes."""
+        assert self.process.stdout is not None
+        return json.loads(await self.process.stdout.readline())
+
+    async def concurrency(self) -> int:
+        """Wait for the next payload that it takes, and return what tells contents apart."""
+        return int((await self.taken())["runtime"]["concurrency"])
+
+
 @asynccontextmanager
-async def go_node(program: Path, token: str) -> AsyncIterator[tuple[str, asyncio.StreamReader]]:
-    process = await asyncio.create_subprocess_exec(program, "node", "gpu-a", token, stdin=PIPE, stdout=PIPE)
+async def go_node(programs: Path, node_id: str = "gpu-a", *address: str) -> AsyncIterator[GoNode]:
+    options = ("node", node_id, TOKEN, *address)
+    process = await asyncio.create_subprocess_exec(programs / "calls", *options, stdin=PIPE, stdout=PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        yield (await process.stdout.readline()).decode().strip(), process.stdout
+        yield GoNode((await process.stdout.readline()).decode().strip(), process)
     finally:
         process.stdin.close()
         await process.wait()
@@ -136,10 +159,10 @@ def test_go_edge_with_a_wrong_token_is_refused_by_a_python_node(go_programs: Pat
 @pytest.mark.contract("PSH-01")
 def test_python_edge_pushes_to_a_go_node(go_programs: Path) -> None:
     async def scenario() -> tuple[list[Any], RefreshResult]:
-        async with go_node(go_programs / "calls", TOKEN) as (address, out), Edge.start(snapshot(address)) as edge:
-            on_connect = json.loads(await out.readline())
-            result = await edge.refresh(snapshot(address, concurrency=8))
-            return [on_connect, json.loads(await out.readline())], result
+        async with go_node(go_programs) as node, Edge.start(snapshot(node.address)) as edge:
+            on_connect = await node.taken()
+            result = await edge.refresh(snapshot(node.address, concurrency=8))
+            return [on_connect, await node.taken()], result
 
     taken, result = run(scenario())
     assert [payload["runtime"] for payload in taken] == [{"concurrency": 4}, {"concurrency": 8}]
@@ -148,11 +171,106 @@ def test_python_edge_pushes_to_a_go_node(go_programs: Path) -> None:
     assert [(report.node_id, report.outcome) for report in result.reports] == [("gpu-a", "committed")]
 
 
+@pytest.mark.contract("PSH-03", "REF-05")
+def test_config_that_a_go_node_rejects_changes_nothing(go_programs: Path) -> None:
+    async def scenario() -> None:
+        async with go_node(go_programs) as node, Edge.start(snapshot(node.address), settings=EAGER) as edge:
+            assert await node.concurrency() == 4
+            result = await edge.refresh(snapshot(node.address, concurrency=REJECTED))
+            assert result.status is Status.REJECTED
+            assert [report.outcome for report in result.reports] == [NodeOutcome.REJECTED]
+            assert "payload.runtime.concurrency is more than this Node runs" in result.reports[0].reason
+            assert edge.revision == 1
+            await edge.refresh(snapshot(node.address, concurrency=5))
+            assert await node.concurrency() == 5
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-01")
+def test_go_node_that_restarts_with_nothing_is_pushed_to_again(go_programs: Path) -> None:
+    async def scenario() -> None:
+        async with go_node(go_programs) as node, Edge.start(snapshot(node.address), settings=EAGER) as edge:
+            assert await node.concurrency() == 4
+            await edge.refresh(snapshot(node.address, concurrency=8))
+            assert await node.concurrency() == 8
+            node.process.kill()
+            await node.process.wait()
+            async with go_node(go_programs, "gpu-a", node.address) as again:
+                assert await again.concurrency() == 8
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-11")
+def test_rollback_puts_a_go_node_back(go_programs: Path) -> None:
+    async def scenario() -> None:
+        async with go_node(go_programs) as node, Edge.start(snapshot(node.address), settings=EAGER) as edge:
+            await edge.settled()
+            await edge.refresh(snapshot(node.address, concurrency=8))
+            result = await edge.rollback(1)
+            assert (result.status, result.revision_after) == (Status.APPLIED, 3)
+            assert [await node.concurrency() for _ in range(3)] == [4, 8, 4]
+
+    run(scenario())
+
+
+SECOND = """\
+  - id: gpu-b
+    address: "{address}"
+    token: {token}
+    runtime: {{concurrency: {concurrency}}}
+"""
+
+
+@pytest.mark.contract("PSH-03")
+def test_go_node_that_has_committed_is_put_back_when_another_refuses(go_programs: Path) -> None:
+    async def scenario() -> None:
+        async with go_node(go_programs) as first, go_node(go_programs, "gpu-b") as second:
+
+            def both(*concurrencies: int) -> Snapshot:
+                texts = (
+                    text.format(address=node.address, token=TOKEN, concurrency=concurrency)
+                    for text, node, concurrency in zip((CONFIG, SECOND), (first, second), concurrencies, strict=True)
+                )
+                return load_sources([Source("edge.yaml", "".join(texts).encode(), private=True)], None)
+
+            async with Edge.start(both(4, 4), settings=EAGER) as edge:
+                assert await first.concurrency() == await second.concurrency() == 4
+                result = await edge.refresh(both(8, REFUSED_AT_LAST))
+                assert result.status is Status.REJECTED
+                outcomes = {report.node_id: report.outcome for report in result.reports}
+                assert outcomes == {"gpu-a": NodeOutcome.ROLLED_BACK, "gpu-b": NodeOutcome.REJECTED}
+                assert [await first.concurrency() for _ in range(2)] == [8, 4]
+                assert edge.revision == 1
+
+    run(scenario())
+
+
 @pytest.mark.contract("REF-06")
-def test_go_client_proposes_a_config_to_a_python_edge(go_programs: Path) -> None:
+def test_go_client_dry_runs_and_applies_on_a_python_edge(go_programs: Path) -> None:
+    before = b"edge: {id: edge-1}\n"
+    candidate = before + b"long_context_threshold_tokens: 7\n"
+
+    async def scenario() -> list[list[Any]]:
+        async with python_edge(load_sources([Source("edge.yaml", before)], None)) as address:
+            asked = (go_programs / "calls", "admin", str(address))
+            return [await lines_of(*asked, mode, given=candidate) for mode in ("dry-run", "apply")]
+
+    (planned, still), (applied, then) = run(scenario())
+    assert (planned["status"], applied["status"]) == ("REFRESH_STATUS_APPLIED", "REFRESH_STATUS_APPLIED")
+    assert ("committed" in planned, applied["committed"]) == (False, True)
+    assert [change["path"] for change in planned["changes"]] == ["long_context_threshold_tokens"]
+    assert planned["changes"] == applied["changes"]
+    assert (still["revision"], then["revision"], applied["revision_after"]) == ("1", "2", "2")
+    assert then["config_hash"] == planned["candidate_hash"]
+
+
+@pytest.mark.contract("REF-06", "CFG-07")
+def test_go_client_is_told_why_a_config_is_rejected(go_programs: Path) -> None:
     async def scenario() -> list[Any]:
         candidate = CONFIG.format(address=ANY_ADDRESS, token=TOKEN, concurrency=4)
-        async with python_edge() as address:
+        async with python_edge(snapshot()) as address:
             return await lines_of(go_programs / "calls", "admin", str(address), "dry-run", given=candidate.encode())
 
     result, status = run(scenario())

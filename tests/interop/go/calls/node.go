@@ -26,12 +26,13 @@ const (
 	commit    = runtimev1.NodeConfigRefreshMode_NODE_CONFIG_REFRESH_MODE_COMMIT
 )
 
-// node keeps to the order of generations, and tells `taken` of each payload that it runs from then on.
+// node tells `taken` of each payload that it runs from then on.
 type node struct {
 	runtimev1.UnimplementedNodeConfigServiceServer
 
 	id, token string
 	taken     func(*runtimev1.NodeConfigPayload) error
+	ordered   bool // it refuses a generation that is not newer
 	hangs     bool // it shakes hands, and answers no push
 
 	mutex   sync.Mutex
@@ -41,7 +42,7 @@ type node struct {
 // serveNode is a Node until its standard input ends.
 func serveNode(id, token, address string) error {
 	taken := func(payload *runtimev1.NodeConfigPayload) error { return show(payload) }
-	server, err := start(&node{id: id, token: token, taken: taken}, address)
+	server, err := start(&node{id: id, token: token, taken: taken, ordered: true}, address)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,8 @@ func serveNode(id, token, address string) error {
 	return err
 }
 
-// serveFleet is many Nodes that keep to themselves what they run, until its standard input ends.
+// serveFleet is many Nodes that keep to themselves what they run, until its standard input ends. They take generations
+// in any order: several fleets may push to them in turn.
 func serveFleet(count, hung int, token string) error {
 	taken := func(*runtimev1.NodeConfigPayload) error { return nil }
 	for index := range count {
@@ -127,7 +129,7 @@ func (n *node) NodeConfigRefresh(
 }
 
 func (n *node) refusal(request *runtimev1.NodeConfigRefreshRequest) *runtimev1.NodeViolation {
-	if request.GetGeneration() <= n.running.GetGeneration() {
+	if n.ordered && request.GetGeneration() <= n.running.GetGeneration() {
 		return &runtimev1.NodeViolation{Rule: "node.generation", Path: "generation", Message: "is not newer"}
 	}
 	concurrency := request.GetPayload().GetRuntime().GetConcurrency()
