@@ -79,6 +79,8 @@ class _Shorthands:
         """Move the fields to a new instance; where that cannot be, they stay, and so do their positions."""
         path = self._path.child("providers").index(place)
         written = [name for name in provider if name in _SHORTHANDS]
+        if provider.get("adapter") is INVALID:
+            return
         if "adapter" in provider:
             message = f'{", ".join(map(told, written))} beside "adapter"'
             hint = 'set this on the adapter instance, or leave "adapter" out'

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from iop_edge.load.gaps import fill_gaps
 from iop_edge.load.marks import INVALID, UNSET
 from iop_edge.load.problems import Problem, Problems
 from iop_edge.schema.paths import ROOT, Path
@@ -126,10 +127,22 @@ class _Merger:
             return self.message(parts, message)
         if message.identity is None:
             return parts[-1].value
-        return [self._item(row, message) for row in align(parts, message.identity.name)]
+        return self._items(align(parts, message.identity.name), message, message.identity.name)
 
-    def _item(self, row: Sequence[Part], message: Message) -> Any:
-        return INVALID if row[0].value is INVALID else self.message(row, message)
+    def _items(self, rows: Iterable[Sequence[Part]], message: Message, identity: str) -> list[Any]:
+        items: list[Any] = []
+        seen: set[str] = set()
+        for row in rows:
+            item = INVALID if row[0].value is INVALID else self.message(row, message)
+            key = item.get(identity) if item is not INVALID else None
+            if key.__class__ is str:
+                if key in seen:
+                    # That its identity is taken is the fault; what the layers below say of it is not missing here.
+                    item = dict(item)
+                    fill_gaps(item, message)
+                seen.add(key)
+            items.append(item)
+        return items
 
     def _scalar(self, parts: Sequence[Part]) -> Any:
         tracked = [part for part in parts if part.layer not in self._private and part.value is not INVALID]

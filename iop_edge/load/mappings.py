@@ -13,6 +13,8 @@ from iop_edge.schema.table import Message
 
 MERGE_KEY: Final = "<<"
 
+ANY_FIELD: Final = ""
+
 Seen = dict[str, Event]
 """The keys of a mapping so far: the event of each, by the name that makes two keys the same."""
 
@@ -37,6 +39,8 @@ class MappingReader:
     def __init__(self, events: EventReader, findings: Findings) -> None:
         self.events = events
         self.findings = findings
+        self.gaps: dict[Trail, set[str]] = {}
+        """Where a mapping holds something that could not be read: which fields may be meant, `ANY_FIELD` for any."""
 
     def entries(self, trail: Trail, seen: Seen, keys: KeyRule) -> Iterator[tuple[Event, Event]]:
         """Yield each key of the mapping that has begun, with the first event of its value, then those that merges add.
@@ -87,6 +91,7 @@ class MappingReader:
         if event.__class__ in ALIASES:
             with self.events.expanding(event, trail) as first:
                 if first is None:
+                    self.note_gap(trail)
                     return
                 if first.__class__ is MappingStartEvent and first.tag is None:
                     yield from self.entries(trail, seen, keys)
@@ -96,11 +101,13 @@ class MappingReader:
             return
         else:
             self.events.skip(event, trail)
+        self.note_gap(trail)
         self.findings.add("yaml.merge", trail, event.start_mark, "<< takes a mapping or a list of mappings")
 
     def note_merge(self, earlier: Merge | None, key: Event, event: Event, trail: Trail) -> Merge:
         """Take in the value of a merge key, to be read when all other keys of its mapping are known."""
         if earlier is not None:
+            self.note_gap(trail)
             self.refuse_duplicate(earlier[0], key, key_trail(trail, MERGE_KEY))
             self.events.skip(event, trail)
             return earlier
@@ -108,9 +115,14 @@ class MappingReader:
             return key, self.events.bind(event, trail)
         return key, self.events.record(event, trail)
 
+    def note_gap(self, trail: Trail, name: str = ANY_FIELD) -> None:
+        """Note that a mapping holds a field that could not be read."""
+        self.gaps.setdefault(trail, set()).add(name)
+
     def scalar_key(self, event: Event, trail: Trail) -> Event | None:
         """Return a key that may have an anchor as a plain scalar event; report what can be no key."""
         if event.__class__ in ALIASES:
+            self.note_gap(trail)
             if self.events.bind(event, trail).recording is not None:
                 self.findings.add("yaml.key", trail, event.start_mark, "an alias is no key", "write the key out")
             return None
@@ -119,8 +131,10 @@ class MappingReader:
                 self.events.record(event, trail)
             if event.tag is None:
                 return event
+            self.note_gap(trail)
             self.refuse_tag(event, trail)
             return None
+        self.note_gap(trail)
         self.events.skip(event, trail)
         self.findings.add("yaml.key", trail, event.start_mark, "a key must be a scalar")
         return None
@@ -166,6 +180,9 @@ class MappingReader:
         elif name in seen:
             self.refuse_duplicate(seen[name], key, here)
         elif trail is not None or not is_ignored(name):
+            meant = message.keys.get(name.partition(":")[0])
+            if meant is not None:
+                self.note_gap(trail, meant.name)
             hint = "" if self.findings.is_full else hint_for(message, name)
             if not hint and _is_nothing(event):
                 self._refuse_bare_key(key, event, trail)

@@ -6,8 +6,9 @@ from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, Sequenc
 
 from iop_edge.load.events import Event, EventReader
 from iop_edge.load.findings import Findings, Trail
+from iop_edge.load.gaps import fill_gaps
 from iop_edge.load.keys import key_trail
-from iop_edge.load.mappings import MAP_KEYS, MERGE_KEY, KeyRule, Merge, Seen
+from iop_edge.load.mappings import ANY_FIELD, MAP_KEYS, MERGE_KEY, KeyRule, Merge, Seen
 from iop_edge.load.marks import INVALID, UNSET
 from iop_edge.load.plans import Plan, Slot, plan_of
 from iop_edge.load.scalars import SUSPECT_STARTS
@@ -85,7 +86,17 @@ class MessageReader(ValueReader):
         self.events.charge(2 * len(seen))
         if merge is not None:
             self._merge_fields(merge, plan, tree, seen, trail)
+        if self.gaps and trail in self.gaps:
+            self._fill_gaps(plan, tree, trail)
         self.keys_of(trail, seen)
+
+    def _fill_gaps(self, plan: Plan, tree: Tree, trail: Trail) -> None:
+        """Mark what may have been meant by keys and merges that were reported, so that it is not missed as well."""
+        for name in self.gaps[trail]:
+            if name == ANY_FIELD:
+                fill_gaps(tree, plan.message)
+            else:
+                tree.setdefault(name, INVALID)
 
     def _merge_fields(self, merge: Merge, plan: Plan, tree: Tree, seen: Seen, trail: Trail) -> None:
         for key, event in self.merged(merge, trail, seen, KeyRule(plan.name_of, key_trail)):

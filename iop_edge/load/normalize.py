@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from iop_edge.load import adapters
+from iop_edge.load.formats import has_form
 from iop_edge.load.marks import INVALID
 from iop_edge.load.origins import Moves
 from iop_edge.load.problems import Problems, known
@@ -72,7 +73,7 @@ def _name_routes(config: Tree) -> None:
 def _fill_targets(model: Tree) -> None:
     """Name the model itself as the target of the providers that have none (VAL-07)."""
     identity = model.get("id")
-    if identity.__class__ is str:
+    if identity.__class__ is str and has_form("identifier", identity):
         for _, entry in _placed(model, "providers"):
             entry.setdefault("target", identity)
 

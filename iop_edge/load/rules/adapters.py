@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from iop_edge.load.formats import has_form
+from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules.inventory import Choice, InstanceEntry, Inventory, NodeEntry, placed
 from iop_edge.schema import table
@@ -39,7 +40,7 @@ def _check_type(instance: InstanceEntry, problems: Problems) -> None:
             message = f'an adapter of type {word} needs "{name}"'
             problems.add(Problem("field.required", instance.path.child(name), message))
     for name in policy.refuses:
-        if name in tree:
+        if tree.get(name, INVALID) is not INVALID:
             message = f'"{name}" means nothing to an adapter of type {word}'
             problems.add(Problem("field.refused", instance.path.child(name), message, "leave it out"))
     profile = known(tree.get("protocol_profile"))
