@@ -14,6 +14,8 @@ from iop_edge.schema.table import Kind, Message
 
 _LONGEST_SHOWN: Final = 60
 _MOST_PLACES: Final = 3
+_CLOSE: Final = 0.6
+_ALL_BUT: Final = 0.85
 _RUN_IN: Final = re.compile(r"[:\s]")
 _LIKE_FIELD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
@@ -43,12 +45,24 @@ def hint_for(message: Message, name: str) -> str:
         return f"write a space after the colon of {before}"
     places = _places().get(name, ())
     hints = []
-    close = difflib.get_close_matches(name, message.keys, 1)
+    # A name that is known elsewhere is hardly a slip, unless it is all but a name that is known here.
+    close = difflib.get_close_matches(name, message.keys, 1, _ALL_BUT if places else _CLOSE)
     if close:
         hints.append(f"did you mean {close[0]}?")
     if places:
         hints.append(f"{name} belongs under {' or '.join(places[:_MOST_PLACES])}")
     return "; ".join(hints)
+
+
+def may_hold_value(message: Message, name: str) -> bool:
+    """Tell whether an unknown key without a value may be a value, or a key with the value run into it.
+
+    It is none of that where it can be told from a key that is meant, and is no longer than that one.
+    """
+    if name in known_keys() or name.partition(":")[0] in message.keys:
+        return False
+    close = difflib.get_close_matches(name[:_LONGEST_SHOWN], message.keys, 1, _CLOSE)
+    return not close or len(close[0]) < len(name)
 
 
 @cache

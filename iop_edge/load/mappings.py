@@ -7,7 +7,7 @@ from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, Sequenc
 
 from iop_edge.load.events import ALIASES, BoundAlias, Event, EventReader, Recording
 from iop_edge.load.findings import Findings, Trail
-from iop_edge.load.keys import hint_for, key_trail, map_key_trail, shown_key
+from iop_edge.load.keys import hint_for, key_trail, map_key_trail, may_hold_value, shown_key
 from iop_edge.load.scalars import is_null
 from iop_edge.schema.table import Message
 
@@ -184,16 +184,17 @@ class MappingReader:
             if meant is not None:
                 self.note_gap(trail, meant.name)
             hint = "" if self.findings.is_full else hint_for(message, name)
-            if not hint and _is_nothing(event):
-                self._refuse_bare_key(key, event, trail)
+            if _is_nothing(event) and may_hold_value(message, name):
+                self._refuse_bare_key(key, event, trail, hint)
                 return
             self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
         seen.setdefault(name, key)
         self.events.skip(event, here)
 
-    def _refuse_bare_key(self, key: Event, event: Event, trail: Trail) -> None:
-        """Report a key that is like none and has no value. It may be the value of another key, so it is not shown."""
-        self.findings.add("field.unknown", trail, key.start_mark, "there is no such field here, and it has no value")
+    def _refuse_bare_key(self, key: Event, event: Event, trail: Trail, hint: str) -> None:
+        """Report a key without a value that is itself, or ends in, the value of another key, and so is not shown."""
+        message = "there is no such field here, and it has no value"
+        self.findings.add("field.unknown", trail, key.start_mark, message, hint)
         self.events.skip(event, trail)
 
     def _next_key(self, trail: Trail) -> Event | None:

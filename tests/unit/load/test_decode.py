@@ -10,6 +10,7 @@ from iop_edge.load.parsers import ParserFactory
 from iop_edge.schema import table
 from iop_edge.schema.values import UNRESOLVED, Sourced
 from tests.unit.load.decoding import both_parsers, decoded, found, tree
+from tests.unit.load.loading import check
 
 
 def provider(text: str) -> str:
@@ -282,6 +283,43 @@ def test_unknown_key_says_what_was_meant(text: str, hint: str) -> None:
     (finding,) = decoded(text).findings
     assert finding.rule == "field.unknown"
     assert hint in finding.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("nodes: [{headers: {}}]", "headers belongs under nodes[].adapters[] or nodes[].providers[]"),
+        (provider("{model: x}"), "did you mean models?; model belongs under openai.model_routes[]"),
+    ],
+)
+def test_key_that_is_known_elsewhere_is_no_slip_unless_it_is_all_but_a_key_here(text: str, hint: str) -> None:
+    (finding,) = decoded(text).findings
+    assert finding.hint == hint
+
+
+@both_parsers
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openai: {principal_tokens: [{token_hash_sha256s3cr3t}]}",
+        "openai: {principal_tokens: [{token_hash_sha256s3cr3t: }]}",
+        "openai:\n  principal_tokens:\n    - token_refs3cr3t:\n",
+        "nodes: [{tokens3cr3t}]",
+        "nodes: [{s3cr3t}]",
+        "nodes: [{token:s3cr3t}]",
+    ],
+)
+def test_key_that_a_value_ran_into_is_not_shown(text: str, parser: ParserFactory) -> None:
+    (finding,) = decoded(text, parser).findings
+    assert finding.rule == "field.unknown"
+    assert "s3cr3t" not in repr((finding, check(text + "\n").violations))
+
+
+@pytest.mark.parametrize("key", ["adress", "tokn", "headers"])
+def test_key_without_a_value_that_is_no_longer_than_what_was_meant_is_shown(key: str) -> None:
+    (finding,) = decoded(f"nodes: [{{{key}}}]").findings
+    assert f'"{key}"' in finding.message
 
 
 def test_key_like_nothing_gets_no_hint() -> None:
