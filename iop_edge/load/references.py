@@ -9,6 +9,7 @@ _SPECIAL: Final = re.compile(r"\$\$|\$\{([^}]*)(\}?)")
 _ENV: Final = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _FILE: Final = re.compile(r"file:(.+)", re.DOTALL)
 _BARE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ANY: Final = "write ${env:NAME} or ${file:PATH}, or $${ for a literal ${"
 _ESCAPABLE: Final = re.compile(r"\$(?=[${])")
 
 
@@ -31,11 +32,12 @@ class Resolver(Protocol):
 
 
 class ReferenceSyntaxError(ValueError):
-    """A text in which `${` begins no reference; `hint` says what to write."""
+    """A text in which `${` begins no reference. `hint` says what to write; `blind_hint` says it without the text."""
 
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str, blind_hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        self.blind_hint = blind_hint or hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,8 @@ def _reference(inside: str, *, closed: bool) -> Reference:
     if file is not None:
         return FileReference(file.group(1))
     if _BARE_NAME.fullmatch(inside):
-        raise ReferenceSyntaxError("not a reference", f"write ${{env:{inside}}}, or $${{ for a literal ${{")
-    raise ReferenceSyntaxError("not a reference", "write ${env:NAME} or ${file:PATH}, or $${ for a literal ${")
+        raise ReferenceSyntaxError("not a reference", f"write ${{env:{inside}}}, or $${{ for a literal ${{", _ANY)
+    raise ReferenceSyntaxError("not a reference", _ANY)
 
 
 def lookup(reference: Reference, base_dir: str, resolver: Resolver) -> str:

@@ -21,6 +21,7 @@ from iop_edge.load.references import (
 )
 from iop_edge.load.scalars import ScalarError, from_text
 from iop_edge.schema.paths import Path
+from iop_edge.schema.redact import is_secret
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import Sourced, Tree
 
@@ -102,7 +103,9 @@ class _Resolution:
         try:
             parts = parse(value.reference)
         except ReferenceSyntaxError as error:
-            return self._fail("reference.syntax", path, str(error), error.hint)
+            key = str(path.step) if path.is_key else ""
+            is_hidden = field.masked or is_secret(field, value.reference, key)
+            return self._fail("reference.syntax", path, str(error), error.blind_hint if is_hidden else error.hint)
         if all(isinstance(part, str) for part in parts):
             return self._typed("".join(map(str, parts)), field, path, "the text")
         if not field.takes_references:

@@ -83,6 +83,23 @@ def test_bare_name_gets_a_hint() -> None:
     assert "${env:HOME}" in violation.hint
 
 
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [
+        ("headers: {X-Key: '${s3cr3t}'}", False),
+        ("headers: {X-Tenant: '${s3cr3t}'}", True),
+        ("base_url: 'http://u:${s3cr3t}@h'", False),
+    ],
+)
+def test_hint_repeats_nothing_that_may_be_a_secret(text: str, *, is_shown: bool) -> None:
+    overlay = f"nodes: [{{id: n, adapters: [{{name: a, {text}}}]}}]"
+    (violation,) = check(BASE, private=(overlay,)).violations
+    assert violation.rule == "reference.syntax"
+    assert ("s3cr3t" in repr(violation)) is is_shown
+    assert "${env:" in violation.hint
+
+
 @pytest.mark.contract("CFG-06")
 @pytest.mark.case("Y4")
 @pytest.mark.parametrize(("text", "value"), [("4", 4), ("+4", 4)])
