@@ -35,12 +35,17 @@ _KEY_LIKE: Final = frozenset((
 def is_secret(field: Field, text: str, map_key: str = "") -> bool:
     """Tell whether a text in this field is a secret.
 
-    It is where the field is declared sensitive, except under a map key that is declared harmless, and in a URL that
-    carries user information or a query parameter named like a key.
+    It is where the field is declared sensitive, except under a map key that is declared harmless, and in a URL or an
+    address that carries user information, or a URL that carries a query parameter named like a key.
     """
     if field.sensitive:
         return map_key.lower() not in field.harmless_keys
-    return field.format == "http_url" and url_holds_secret(text)
+    return _may_carry_user(field, text) or (field.format == "http_url" and url_holds_secret(text))
+
+
+def _may_carry_user(field: Field, text: str) -> bool:
+    """Tell whether an address carries user information, as none may; the path of a socket has no such thing."""
+    return field.format == "address" and "@" in text and not text.startswith("unix:")
 
 
 def url_holds_secret(text: str) -> bool:
@@ -83,7 +88,7 @@ def reveals(field: Field, reference: str, map_key: str = "") -> bool:
     text = _REFERENCE.sub(lambda match: match["default"] or _HOLE, reference)
     if field.sensitive:
         return map_key.lower() not in field.harmless_keys and _REFERENCES_ALONE.fullmatch(text) is None
-    return field.format == "http_url" and url_holds_secret(_FILLED_IN.sub("", text))
+    return _may_carry_user(field, text) or (field.format == "http_url" and url_holds_secret(_FILLED_IN.sub("", text)))
 
 
 def redact_value(field: Field, value: Any, map_key: str = "") -> Any:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.load.edits import at_model, at_root, route
-from tests.unit.load.loading import BASE, check, found, load, rules
+from tests.unit.load.loading import BASE, World, check, found, load, rules
 
 ROUTE = "openai.model_routes[0]"
 
@@ -132,6 +132,20 @@ def test_route_by_type_leads_to_an_instance_whose_name_another_node_has_too(enab
     assert load(snapshot.dump()) == snapshot
     assert rules(check(text.replace("target: m}]", "target: x}]"))) == ["route.target"]
     assert rules(check(text.replace("type: vllm", "type: ollama"))) == (["ref.ambiguous"] if enabled == "true" else [])
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize("address", ["u:s3cr3t@h:1", "s3cr3t@h", "http://u:s3cr3t@h:1", "u:s3cr3t@${env:H}:1"])
+@pytest.mark.parametrize("old", ['listen: {grpc: "%s"}', 'nodes: [{id: n, address: "%s"}]'])
+def test_user_information_in_an_address_is_not_shown(address: str, old: str) -> None:
+    report = check(BASE, private=(old % address,), world=World({"H": "h"}))
+    assert rules(report) == ["value.address"]
+    assert "s3cr3t" not in repr(report)
+
+
+def test_path_of_a_socket_may_have_any_mark() -> None:
+    snapshot = load(at_root('listen: {grpc: "unix:/run/a@b"}'))
+    assert load(snapshot.dump()) == snapshot
 
 
 @pytest.mark.contract("VAL-10")
