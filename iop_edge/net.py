@@ -5,6 +5,7 @@ Nothing here opens a connection: it only says what an address means and what a c
 
 import ipaddress
 import os
+import re
 import ssl
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,8 @@ MAX_UNIX_PATH: Final = 107
 """The most bytes that the path of a unix socket may have on Linux."""
 
 _MAX_PORT: Final = 65535
+_LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.*")
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104
 
 
@@ -94,14 +97,7 @@ def _host(text: str) -> str:
 
 
 def _is_host_name(text: str) -> bool:
-    labels = text.rstrip(".").split(".")
-    return len(text) <= 253 and all(_is_label(label) for label in labels)
-
-
-def _is_label(text: str) -> bool:
-    if not text or len(text) > 63 or text.startswith("-") or text.endswith("-"):
-        return False
-    return text.isascii() and all(char.isalnum() or char in "-_" for char in text)
+    return len(text) <= 253 and _HOST_NAME.fullmatch(text) is not None
 
 
 def _port(text: str) -> int:

@@ -16,6 +16,7 @@ from iop_edge.net import AddressError, parse_address
 _MAX_IDENTIFIER_BYTES: Final = 256
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HOST_IN_URL: Final = re.compile(r"(?:\[[0-9A-Za-z:.%]+\]|\w(?:[\w-]*\w)?(?:\.\w(?:[\w-]*\w)?)*\.?)(?::[0-9]*)?")
+_USUAL_PORT: Final = "(?:[0-9]{1,4}|[1-5][0-9]{4})"
 _UNSAFE_IN_URL: Final = re.compile(r"[\s\x00-\x20\x7f\\<>\"^`{|}]")
 
 
@@ -102,13 +103,15 @@ FORMS: Final[Mapping[str, TextForm]] = MappingProxyType(
         "non_empty": TextForm("value.non_empty", re.compile(r"[!-~][ -~]*"), _non_empty_fault),
         "http_url": TextForm(
             "value.url",
-            re.compile(r"https?://[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*(?::[0-9]{1,4})?(?:/[A-Za-z0-9._~/-]*)?"),
+            re.compile(rf"https?://[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*(?::{_USUAL_PORT})?(?:/[A-Za-z0-9._~/-]*)?"),
             _url_fault,
             "http://127.0.0.1:11434",
         ),
         "address": TextForm(
             "value.address",
-            re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9]{1,63}){0,3}:[0-9]{1,4}"),
+            re.compile(
+                rf"[A-Za-z0-9](?:[A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?(?:\.[A-Za-z0-9]{{1,63}}){{0,3}}:{_USUAL_PORT}"
+            ),
             _address_fault,
         ),
         "header_name": TextForm("value.header_name", _TOKEN, _token_fault),

@@ -11,7 +11,7 @@ decoder, which knows all of YAML and the words for every fault; what is read her
 import io
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from iop_edge.load import scalars
 from iop_edge.load.plain_lines import (
@@ -20,10 +20,10 @@ from iop_edge.load.plain_lines import (
     END,
     FLOW_LIST,
     FLOW_MAPPING,
+    LAST_SCALAR,
+    LAST_TEXT,
     MOST_REMEMBERED,
-    PLAIN,
-    PLAIN_TEXT,
-    QUOTED_TEXT,
+    PLAIN_FORMS,
     Entry,
     Lexer,
     Line,
@@ -35,9 +35,6 @@ from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.load.syntax import without_bom
 from iop_edge.schema import table
 from iop_edge.schema.values import REDACTED, UNRESOLVED, Sourced, Tree
-
-_TEXTS: Final = (PLAIN_TEXT, QUOTED_TEXT)
-_PLAIN: Final = (PLAIN_TEXT, PLAIN)
 
 
 def read_plain(source: Source, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
@@ -54,15 +51,15 @@ def read_plain(source: Source, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
 class _Reader:
     """Puts lines together by their columns. `_line` is the first one that is not read yet.
 
-    Lines of a fleet are written again and again: what one means to a message is found out once and then shared, which
-    it may be since nobody changes a decoded tree.
+    The lines of a fleet are written again and again: what is more than text in one is found out once and then shared,
+    which it may be since nobody changes a decoded tree.
     """
 
     def __init__(self, lines: Iterator[Line], base_dir: str) -> None:
         self._next = partial(next, lines, END)
         self._line = self._next()
         self._base_dir = base_dir
-        self._read: dict[Plan, dict[str, tuple[str, Any]]] = {}
+        self._values: dict[Slot, dict[str, Any]] = {}
 
     def document(self) -> Tree:
         """Return the tree of the file.
@@ -85,34 +82,32 @@ class _Reader:
         A line that is in no column which is open where it stands is nobody's, and found when the document should end.
         """
         tree: Tree = {}
-        read = self._read.setdefault(plan, {})
-        next_line = self._next
+        slots, next_line = plan.slots, self._next
         _, column, key, form, content, text = self._line
         while True:
-            field = read.get(text)
-            if field is None:
-                field = self._field(plan, key, form, content)
-                if len(read) < MOST_REMEMBERED:
-                    read[text] = field
-            name, value = field
-            if name in tree:
+            slot = slots.get(key)
+            if slot is None or slot.name in tree:
                 raise NotPlain
             self._line = next_line()
-            if value.__class__ is Slot:
-                value = self._block(value, column)
-            tree[name] = value
+            if form == BLOCK:
+                tree[slot.name] = self._block(slot, column)
+            elif slot.is_text and form <= LAST_TEXT:
+                tree[slot.name] = content
+            else:
+                tree[slot.name] = self._value(slot, form, content, text)
             start, content_column, key, form, content, text = self._line
             if start != column or content_column != column:
                 return tree
 
-    def _field(self, plan: Plan, key: str, form: int, content: Any) -> tuple[str, Any]:
-        """Return the name of the field that a line sets, and its value, or its slot where the value stands below."""
-        slot = plan.slots.get(key)
-        if slot is None:
-            raise NotPlain
-        if slot.is_text and form in _TEXTS:
-            return slot.name, content
-        return slot.name, slot if form == BLOCK else self._inline(slot, form, content)
+    def _value(self, slot: Slot, form: int, content: Any, text: str) -> Any:
+        """Return what this line gives to a field."""
+        values = self._values.setdefault(slot, {})
+        value = values.get(text)
+        if value is None:
+            value = self._inline(slot, form, content)
+            if len(values) < MOST_REMEMBERED:
+                values[text] = value
+        return value
 
     def _block(self, slot: Slot, column: int) -> Any:
         """Return the value that stands below its key, which is in this column; a list may stand in the same one."""
@@ -157,7 +152,7 @@ class _Reader:
         """Return the value that stands behind its key, or behind the dash of an item."""
         if form == BLOCK:
             raise NotPlain
-        if form < FLOW_LIST:
+        if form <= LAST_SCALAR:
             return self._scalar(slot, form, content)
         if form == FLOW_LIST and slot.shape in ("list", "messages"):
             assert slot.item is not None
@@ -187,10 +182,10 @@ class _Reader:
         return values
 
     def _scalar(self, slot: Slot, form: int, text: str) -> Any:
-        is_plain = form in _PLAIN
+        is_plain = form in PLAIN_FORMS
         if is_plain and text in slot.known:
             return slot.known[text]
-        if slot.is_text and form in _TEXTS:
+        if slot.is_text and form <= LAST_TEXT:
             return text
         if slot.shape != "scalar":
             return self._scalar_form(slot, form, text)

@@ -12,17 +12,17 @@ _INDENT: Final = 1
 _DASH: Final = 2
 BLOCK: Final = 3
 """The form of a value that stands below its key."""
-PLAIN_TEXT: Final = 4
-"""The form of a scalar without quotes that is text in a text field: it is like nothing else and has no `$` in it."""
-QUOTED_TEXT: Final = 5
-"""The form of a scalar in quotes that is text in a text field: it has no `$` in it."""
-PLAIN: Final = 6
-"""The form of any other scalar without quotes."""
-QUOTED: Final = 7
-"""The form of any other scalar in quotes."""
-FLOW_LIST: Final = 8
+_PLAIN_TEXT: Final = 4
+LAST_TEXT: Final = 6
+"""Up to this one are the forms of scalars that are text in a text field: they have no `$` in them, and are in quotes
+or like nothing but text."""
+PLAIN_FORMS: Final = (_PLAIN_TEXT, 7)
+"""The forms of scalars without quotes."""
+LAST_SCALAR: Final = 9
+"""Up to this one are the forms of scalars."""
+FLOW_LIST: Final = 10
 """The form of a list of scalars between brackets."""
-FLOW_MAPPING: Final = 9
+FLOW_MAPPING: Final = 11
 """The form of a mapping of scalars between braces."""
 
 DOCUMENT_START: Final = "---"
@@ -54,21 +54,21 @@ _FORBIDDEN: Final = r"\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff
 _KEY: Final = r"[A-Za-z_][A-Za-z0-9_-]{0,127}+"
 
 # Redacted values begin with "<".
-_QUOTED_TEXT: Final = rf'"(?!<)[^"\\${_FORBIDDEN}]*+"|\'(?!<)[^\'${_FORBIDDEN}]*+\''
-_QUOTED: Final = rf'"[^"\\{_FORBIDDEN}]*+"|\'[^\'{_FORBIDDEN}]*+\''
+_QUOTED_TEXT: Final = rf'"((?!<)[^"\\${_FORBIDDEN}]*+)"|\'((?!<)[^\'${_FORBIDDEN}]*+)\''
+_QUOTED: Final = rf'"([^"\\{_FORBIDDEN}]*+)"|\'([^\'{_FORBIDDEN}]*+)\''
 
 # None of YAML's marks begins a plain scalar, and a colon or a space in it has more of it behind it. What begins like a
 # number, a bool or null may be one.
 _WORD: Final = r"[A-Za-z0-9_./@+~{}=,;%&?()-]"
-_PLAIN_TEXT: Final = rf"(?![TtFfNn])[A-Za-z_/]{_WORD}*+(?:[:\ ]{_WORD}++)*+(?![:\ ]?\$)"
+_PLAIN: Final = rf"((?![TtFfNn])[A-Za-z_/]{_WORD}*+(?:[:\ ]{_WORD}++)*+(?![:\ ]?\$))"
 _WORD_OR_DOLLAR: Final = r"[A-Za-z0-9_./@+~${}=,;%&?()-]"
-_PLAIN: Final = rf"(?:[A-Za-z0-9_./~+$]|-(?=[A-Za-z0-9_.])){_WORD_OR_DOLLAR}*+(?:[:\ ]{_WORD_OR_DOLLAR}++)*+"
+_OTHER: Final = rf"((?:[A-Za-z0-9_./~+$]|-(?=[A-Za-z0-9_.])){_WORD_OR_DOLLAR}*+(?:[:\ ]{_WORD_OR_DOLLAR}++)*+)"
 
 # Between brackets and braces these end a scalar, and so does a comma.
 _FLOW_WORD: Final = r"[A-Za-z0-9_./@+~=%-]"
-_FLOW_PLAIN_TEXT: Final = rf"(?![TtFfNn])[A-Za-z_/]{_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+"
-_FLOW_PLAIN: Final = rf"(?:[A-Za-z0-9_./~+]|-(?=[A-Za-z0-9_.])){_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+"
-_FLOW_SCALAR: Final = rf"(?:({_FLOW_PLAIN_TEXT})|({_QUOTED_TEXT})|({_FLOW_PLAIN})|({_QUOTED}))"
+_FLOW_PLAIN: Final = rf"((?![TtFfNn])[A-Za-z_/]{_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+)"
+_FLOW_OTHER: Final = rf"((?:[A-Za-z0-9_./~+]|-(?=[A-Za-z0-9_.])){_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+)"
+_FLOW_SCALAR: Final = rf"(?:{_FLOW_PLAIN}|{_QUOTED_TEXT}|{_FLOW_OTHER}|{_QUOTED})"
 _FLOW_ENTRY: Final = rf"({_KEY}):\ ++{_FLOW_SCALAR}"
 
 
@@ -86,7 +86,7 @@ _LINE: Final = re.compile(
     (-\ ++)?+
     (?:({_KEY}):(?:\ ++|(?=\r?\n?\Z)))?+
     (?:
-        ({_PLAIN_TEXT}) | ({_QUOTED_TEXT}) | ({_PLAIN}) | ({_QUOTED})
+        {_PLAIN} | {_QUOTED_TEXT} | {_OTHER} | {_QUOTED}
       | \[({_separated(_FLOW_SCALAR)})\] | \{{({_separated(_FLOW_ENTRY)})\}}
     )?+
     \ *+(?:(?<![^\ ])\#[^{_FORBIDDEN}]*+)?+\r?\n?\Z
@@ -119,33 +119,30 @@ def _parsed(text: str) -> Line | None:
         if text.rstrip(" \r\n") == DOCUMENT_START:
             return 0, 0, DOCUMENT_START, BLOCK, "", text
         raise NotPlain
-    groups = match.groups("")
     form = match.lastindex or _INDENT
     if form <= _DASH:
         if form == _DASH:
             raise NotPlain
         return None
-    content = groups[form - 1]
-    if form > PLAIN_TEXT:
-        content = _content(form, content)
+    groups = match.groups("")
+    content: Any = groups[form - 1]
+    if form > LAST_SCALAR:
+        content = _texts(content) if form == FLOW_LIST else _entries(content)
     start = len(groups[0])
-    return start, start + len(groups[1]) if groups[1] else start, groups[2], form, content, text
+    return start, start + len(groups[1]), groups[2], form, content, text
 
 
-def _content(form: int, text: str) -> Any:
-    """Return what a value holds, without the marks around it."""
-    if form in (QUOTED_TEXT, QUOTED):
-        return text[1:-1]
-    if form == FLOW_LIST:
-        return [_scalar(match, _BEFORE_SCALARS) for match in _SCALARS.finditer(text)]
-    if form == FLOW_MAPPING:
-        return [(match[1], *_scalar(match, _BEFORE_SCALARS - 1)) for match in _ENTRIES.finditer(text)]
-    return text
+def _texts(content: str) -> list[Text]:
+    return [
+        (match.lastindex + _BEFORE_SCALARS, match[match.lastindex])
+        for match in _SCALARS.finditer(content)
+        if match.lastindex
+    ]
 
 
-def _scalar(match: re.Match[str], before: int) -> Text:
-    """Return a scalar of a flow collection; `before` is how many groups of `_LINE` more than here are before it."""
-    assert match.lastindex is not None
-    form = match.lastindex + before
-    text = match[match.lastindex]
-    return form, text[1:-1] if form in (QUOTED_TEXT, QUOTED) else text
+def _entries(content: str) -> list[Entry]:
+    return [
+        (match[1], match.lastindex + _BEFORE_SCALARS - 1, match[match.lastindex])
+        for match in _ENTRIES.finditer(content)
+        if match.lastindex
+    ]

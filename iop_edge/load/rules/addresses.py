@@ -1,6 +1,7 @@
 """Rules of the addresses that the Edge listens on and dials (VAL-10)."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from iop_edge.load.problems import Problem, Problems, known
 from iop_edge.load.rules.inventory import Inventory, section
@@ -29,16 +30,26 @@ def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
 
 def _listeners(config: ReadTree) -> Iterator[tuple[Path, Address]]:
     """Yield the addresses of the Edge's own sections, of those that are served."""
-    for part in table.root().fields.values():
-        if not part.is_message:
+    for name, listens, may_be_disabled in _serving():
+        tree = section(config, name)
+        if may_be_disabled and known(tree.get("enabled")) is not True:
             continue
-        tree = section(config, part.name)
-        if "enabled" in part.message().fields and known(tree.get("enabled")) is not True:
-            continue
-        for field in part.message().fields.values():
-            address = parsed(tree.get(field.name)) if field.format == "address" else None
+        for field in listens:
+            address = parsed(tree.get(field))
             if address is not None:
-                yield ROOT.child(part.name).child(field.name), address
+                yield ROOT.child(name).child(field), address
+
+
+@cache
+def _serving() -> tuple[tuple[str, tuple[str, ...], bool], ...]:
+    """Return the sections that listen: their names, those of their addresses, and whether they can be disabled."""
+    rows = []
+    for part in table.root().fields.values():
+        fields = part.message().fields if part.is_message else {}
+        listens = tuple(field.name for field in fields.values() if field.format == "address")
+        if listens:
+            rows.append((part.name, listens, "enabled" in fields))
+    return tuple(rows)
 
 
 def parsed(value: object) -> Address | None:
