@@ -7,7 +7,9 @@ import ipaddress
 import os
 import re
 import ssl
+import unicodedata
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Final
 
 from iop_edge.errors import EdgeError
@@ -45,12 +47,21 @@ class Address:
     @property
     def is_wildcard(self) -> bool:
         """Whether this stands for every address of the machine."""
-        return self.host in _WILDCARDS
+        return _same_host(self.host) in _WILDCARDS
 
     @property
     def is_local(self) -> bool:
         """Whether nothing but this machine can reach it: a unix socket, or a loopback address."""
         return self.is_unix or is_loopback(self.host)
+
+    @property
+    def canonical(self) -> "Address":
+        """The address as all spellings of it are compared (VAL-02, VAL-10): it is not looked up."""
+        if self.is_unix:
+            # Unlike `..`, which may follow a link, a dot and a second slash mean nothing.
+            root = "/" if self.path.startswith("/") else ""
+            return Address(path=f"{root}{PurePosixPath(self.path.lstrip('/'))}")
+        return Address(host=_same_host(self.host), port=self.port)
 
     def __str__(self) -> str:
         if self.is_unix:
@@ -76,8 +87,8 @@ def parse_address(text: str) -> Address:
 def _unix_address(path: str) -> Address:
     if not path:
         raise AddressError("unix: needs the path of a socket")
-    if "\0" in path:
-        raise AddressError("the path of a socket holds no NUL")
+    if any(unicodedata.category(char) == "Cc" for char in path):
+        raise AddressError("the path of a socket holds no control character")
     if len(path.encode()) > MAX_UNIX_PATH:
         raise AddressError(f"the path of a socket has at most {MAX_UNIX_PATH} bytes")
     return Address(path=path)
@@ -106,12 +117,19 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _same_host(host: str) -> str:
+    """Return one spelling for all of a host: of its name, or of an IPv4 address that is mapped into IPv6."""
+    if ":" in host:
+        mapped = ipaddress.IPv6Address(host).ipv4_mapped
+        return host if mapped is None else str(mapped)
+    return host.lower().rstrip(".")
+
+
 def is_loopback(host: str) -> bool:
     """Tell whether a host can only be this machine."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        host = _same_host(host)
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
@@ -121,16 +139,16 @@ def overlap(first: Address, second: Address) -> bool:
 
     A wildcard claims its port on every host; `localhost` stands for the loopback addresses.
     """
+    first, second = first.canonical, second.canonical
     if first.is_unix or second.is_unix:
         return first.path == second.path
     if first.port != second.port or not first.port:
         return False
     if first.is_wildcard or second.is_wildcard:
         return True
-    hosts = (first.host.lower().rstrip("."), second.host.lower().rstrip("."))
-    if "localhost" in hosts:
+    if "localhost" in (first.host, second.host):
         return is_loopback(first.host) and is_loopback(second.host)
-    return hosts[0] == hosts[1]
+    return first.host == second.host
 
 
 @dataclass(frozen=True, slots=True)

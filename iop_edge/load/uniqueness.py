@@ -1,13 +1,18 @@
 """Checks what may stand only once (VAL-02, VAL-06, VAL-08)."""
 
+import re
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from iop_edge.load.findings import Trail, to_path
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems, known, told
+from iop_edge.net import AddressError, parse_address
 from iop_edge.schema.table import Field, Message
 from iop_edge.schema.values import Tree
+
+_ONE_SPELLING: Final = re.compile(r"[a-z0-9.-]*[a-z0-9-]:[1-9][0-9]*")
+"""Addresses that are their own canonical form, as nearly all are."""
 
 Seen = dict[tuple[str, str], dict[Any, Trail]]
 """What has been seen of each field that is unique in the whole config, with where."""
@@ -35,6 +40,8 @@ def check_messages(items: list[Any], message: Message, trail: Trail, seen: Seen,
     trees = items if INVALID not in items else [item if item is not INVALID else {} for item in items]
     for field in _in_list(message):
         values = [tree.get(field.name) for tree in trees]
+        if field.format == "address":
+            values = [_address_key(known(value)) for value in values]
         if len(set(values)) != len(values):
             _find_repeated(trees, field, trail, {}, problems)
     for field in _in_config(message):
@@ -58,7 +65,7 @@ def _find_repeated(trees: list[Tree], field: Field, trail: Trail, seen: dict[Any
         if value is None:
             continue
         here = (trail, index, False)
-        before = seen.setdefault(value, here)
+        before = seen.setdefault(_address_key(value) if field.format == "address" else value, here)
         if before is not here:
             problem = Problem(
                 "id.duplicate",
@@ -67,6 +74,16 @@ def _find_repeated(trees: list[Tree], field: Field, trail: Trail, seen: dict[Any
                 other=to_path((before, field.name, False)),
             )
             problems.add(problem)
+
+
+def _address_key(value: Any) -> Any:
+    """Return what all spellings of an address have in common; anything else stays as it is."""
+    if value.__class__ is not str or _ONE_SPELLING.fullmatch(value):
+        return value
+    try:
+        return str(parse_address(value).canonical)
+    except AddressError:
+        return value
 
 
 def _named(field: Field, value: Any) -> str:

@@ -143,6 +143,28 @@ def test_user_information_in_an_address_is_not_shown(address: str, old: str) -> 
     assert "s3cr3t" not in repr(report)
 
 
+@pytest.mark.contract("VAL-02")
+@pytest.mark.parametrize(
+    ("one", "two", "is_same"),
+    [
+        ("h:1", "H:1", True),
+        ("h:1", "h:01", True),
+        ("h:1", "h.:1", True),
+        ("h:1", "h:2", False),
+        ("h:1", "h:11", False),
+        ("127.0.0.1:1", "[::ffff:127.0.0.1]:1", True),
+        ("[::1]:1", "[0::1]:1", True),
+        ("unix:/a", "unix:/./a", True),
+        ("unix:/a", "unix:/A", False),
+        ("h:1", "${env:H}:1", True),
+    ],
+)
+def test_node_addresses_are_compared_as_what_they_mean(one: str, two: str, *, is_same: bool) -> None:
+    text = f'edge: {{id: e}}\nnodes: [{{id: n, address: "{one}"}}, {{id: m, address: "{two}"}}]'
+    report = check(text, world=World({"H": "H"}))
+    assert found(report) == ([("id.duplicate", "nodes[1].address", 2)] if is_same else [])
+
+
 def test_path_of_a_socket_may_have_any_mark() -> None:
     snapshot = load(at_root('listen: {grpc: "unix:/run/a@b"}'))
     assert load(snapshot.dump()) == snapshot
