@@ -116,12 +116,12 @@ class _Merger:
             if any(part.value is INVALID for part in parts):
                 return INVALID
             return self._container(parts, field)
-        return parts[-1].value if field.repeated else self._scalar(parts)
+        return parts[-1].value if field.repeated else self._scalar(parts, field)
 
     def _container(self, parts: Sequence[Part], field: Field) -> Any:
         if field.kind is Kind.MAP:
             rows = entries(parts, field)
-            return {row[-1].path.step: self._scalar(row) for row in rows}
+            return {row[-1].path.step: self._scalar(row, field) for row in rows}
         message = field.message()
         if not field.repeated:
             return self.message(parts, message)
@@ -144,10 +144,10 @@ class _Merger:
             items.append(item)
         return items
 
-    def _scalar(self, parts: Sequence[Part]) -> Any:
+    def _scalar(self, parts: Sequence[Part], field: Field) -> Any:
         tracked = [part for part in parts if part.layer not in self._private and part.value is not INVALID]
         for part in tracked[1:]:
-            if part.value != tracked[0].value:
+            if not _is_same(part.value, tracked[0].value, field):
                 self._conflict(tracked[0], part)
         return parts[-1].value
 
@@ -162,3 +162,10 @@ class _Merger:
             other_layer=first.layer,
         )
         self._problems.add(problem)
+
+
+def _is_same(one: Any, other: Any, field: Field) -> bool:
+    """Tell whether two values of a field are one; the case of a hash means nothing (NRM-06)."""
+    if field.format == "sha256_hex" and one.__class__ is other.__class__ is str:
+        return bool(one.lower() == other.lower())
+    return bool(one == other)

@@ -91,6 +91,16 @@ def test_tracked_files_that_agree_are_none() -> None:
     assert check(BASE, 'nodes: [{id: n, address: "127.0.0.1:7501"}]').ok
 
 
+@pytest.mark.contract("CFG-05", "NRM-06")
+@pytest.mark.parametrize(("first", "second", "expected"), [("ab", "AB", []), ("ab", "AC", ["layer.conflict"])])
+def test_hashes_agree_whatever_their_case(first: str, second: str, expected: list[str]) -> None:
+    one, two = (
+        f"openai: {{principal_tokens: [{{token_ref: t, principal_ref: p, token_hash_sha256: {text * 32}}}]}}"
+        for text in (first, second)
+    )
+    assert rules(check(BASE, one, two)) == expected
+
+
 @pytest.mark.contract("CFG-05")
 def test_disagreement_in_a_map_is_an_error() -> None:
     one = "nodes: [{id: n, adapters: [{name: a, headers: {X-Tenant: x}}]}]"
