@@ -59,7 +59,7 @@ class _Reader:
         self._next = partial(next, lines, END)
         self._line = self._next()
         self._base_dir = base_dir
-        self._values: dict[Slot, dict[str, Any]] = {}
+        self._values: dict[Plan, dict[str, Any]] = {}
 
     def document(self) -> Tree:
         """Return the tree of the file.
@@ -83,6 +83,7 @@ class _Reader:
         """
         tree: Tree = {}
         slots, next_line = plan.slots, self._next
+        values = self._values.setdefault(plan, {})
         _, column, key, form, content, text = self._line
         while True:
             slot = slots.get(key)
@@ -94,20 +95,15 @@ class _Reader:
             elif slot.is_text and form <= LAST_TEXT:
                 tree[slot.name] = content
             else:
-                tree[slot.name] = self._value(slot, form, content, text)
+                value = values.get(text)
+                if value is None:
+                    if len(values) >= MOST_REMEMBERED:
+                        values.clear()
+                    value = values[text] = self._inline(slot, form, content)
+                tree[slot.name] = value
             start, content_column, key, form, content, text = self._line
             if start != column or content_column != column:
                 return tree
-
-    def _value(self, slot: Slot, form: int, content: Any, text: str) -> Any:
-        """Return what this line gives to a field."""
-        values = self._values.setdefault(slot, {})
-        value = values.get(text)
-        if value is None:
-            value = self._inline(slot, form, content)
-            if len(values) < MOST_REMEMBERED:
-                values[text] = value
-        return value
 
     def _block(self, slot: Slot, column: int) -> Any:
         """Return the value that stands below its key, which is in this column; a list may stand in the same one."""
@@ -169,7 +165,8 @@ class _Reader:
             slot = plan.slots.get(key)
             if slot is None or slot.name in tree:
                 raise NotPlain
-            tree[slot.name] = self._inline(slot, form, content)
+            is_text = slot.is_text and form <= LAST_TEXT
+            tree[slot.name] = content if is_text else self._inline(slot, form, content)
         return tree
 
     def _entries(self, slot: Slot, entries: Sequence[Entry]) -> dict[str, Any]:

@@ -107,9 +107,10 @@ class Lexer(dict[str, Line | None]):
     """
 
     def __missing__(self, text: str) -> Line | None:
-        line = _parsed(text)
-        if len(self) < MOST_REMEMBERED:
-            self[text] = line
+        # Lines that come once would fill it, so it begins anew: those that come often are soon back.
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        line = self[text] = _parsed(text)
         return line
 
 
