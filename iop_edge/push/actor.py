@@ -123,7 +123,7 @@ class NodeActor:
             return await self._session()
         except Exception as error:  # noqa: BLE001
             # Only its kind: texts of foreign errors quote what they were given, and that may be the token.
-            return SessionError(f"the Edge failed in this session ({type(error).__name__})", permanent=True)
+            return SessionError(f"a fault of the Edge's own ended the session ({type(error).__name__})", permanent=True)
 
     async def _session(self) -> SessionError:
         """Hold one session for as long as it lasts, and return why it ended."""

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import ssl
-from dataclasses import replace
 
 import pytest
 from grpclib.const import Status
@@ -25,7 +24,7 @@ from iop_pb.iop.runtime.v1 import (
     NodeViolation,
     RunningPayload,
 )
-from tests.pki import CA, EDGE, NODE, STRANGER
+from tests.pki import EDGE
 from tests.support import run
 from tests.unit.push.world import TOKEN, Sleeper, all_desired, desired, fleet, patient, station
 
@@ -397,82 +396,6 @@ def test_unreadable_address_or_tls_is_shown_and_delays_nobody() -> None:
     run(scenario())
 
 
-MUTUAL = replace(NODE, ca=CA)
-
-
-@pytest.mark.contract("PSH-01")
-@pytest.mark.parametrize(
-    ("node", "edge"),
-    [
-        pytest.param(NODE, Tls(ca=CA), id="the Node shows a certificate"),
-        pytest.param(NODE, Tls(ca=CA, server_name="node.test"), id="of another name"),
-        pytest.param(MUTUAL, replace(EDGE, ca=CA), id="both do"),
-    ],
-)
-def test_nodes_are_dialled_with_tls(node: Tls, edge: Tls) -> None:
-    async def scenario() -> None:
-        async with (
-            station("a", tls=node) as a,
-            fleet(a.target(tls=lambda: edge), wanted=all_desired(1, "a")) as (_, watcher),
-        ):
-            await watcher.in_sync(1, "a")
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-03")
-@pytest.mark.parametrize("edge", [Tls(ca=CA), Tls(ca=CA, cert=STRANGER, key=EDGE.key)], ids=["none", "unusable"])
-def test_node_that_wants_another_certificate_is_a_permanent_fault(edge: Tls) -> None:
-    async def scenario() -> None:
-        sleeper = Sleeper()
-        async with station("a", tls=MUTUAL) as a:
-            target = a.target(tls=lambda: edge)
-            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
-                state = await watcher.connection("a", Connection.REFUSED)
-                assert "certificate" in state.last_error
-                await sleeper.asleep()
-                assert sleeper.delays == [SLOW]
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-01")
-@pytest.mark.case("R13")
-def test_renewed_certificates_count_when_the_node_is_dialled_again() -> None:
-    async def scenario() -> None:
-        sleeper = Sleeper()
-        edge = [Tls(ca=STRANGER)]
-        async with station("a", tls=NODE) as a:
-            target = a.target(tls=lambda: edge[0])
-            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
-                await watcher.connection("a", Connection.REFUSED)
-                edge[0] = Tls(ca=CA)
-                await sleeper.wake()
-                await watcher.in_sync(1, "a")
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-03")
-@pytest.mark.parametrize(
-    "edge",
-    [pytest.param(Tls(ca=STRANGER), id="authority"), pytest.param(Tls(ca=CA, server_name="other.test"), id="name")],
-)
-def test_certificate_that_does_not_verify_is_permanent(edge: Tls) -> None:
-    async def scenario() -> None:
-        sleeper = Sleeper()
-        async with station("a", tls=NODE) as a:
-            target = a.target(tls=lambda: edge)
-            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
-                state = await watcher.connection("a", Connection.REFUSED)
-                assert state.last_error.startswith("the Node's certificate does not verify")
-                await sleeper.asleep()
-                assert sleeper.delays == [SLOW]
-                assert not a.node.handshakes
-
-    run(scenario())
-
-
 @pytest.mark.contract("PSH-04")
 def test_node_that_accepts_and_is_silent_is_given_up_at_the_deadline() -> None:
     async def scenario() -> None:
@@ -502,21 +425,3 @@ def test_unix_socket_of_a_node_is_dialled(tmp_path_factory: pytest.TempPathFacto
                 await watcher.in_sync(1, "a")
 
     run(scenario())
-
-
-@pytest.mark.contract("PSH-04")
-@pytest.mark.contract("CFG-08")
-def test_a_fault_of_our_own_is_shown_without_its_text_and_ends_no_refresh() -> None:
-    token = "s3cr3tö"  # no metadata can carry it
-
-    async def main() -> None:
-        async with station() as a:
-            target, settings = a.target(token=token), patient(Sleeper())
-            async with fleet(target, wanted=all_desired(1, "a"), settings=settings) as (edge, _):
-                await edge.settled()
-                reports = await edge.check(all_desired(2, "a"))
-                assert reports[A].outcome is NodeOutcome.UNREACHABLE
-                assert "s3cr3t" not in f"{reports}{edge.states()}"
-                assert edge.states()[A].last_error == "the Edge failed in this session (ValueError)"
-
-    run(main())
