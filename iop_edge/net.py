@@ -6,13 +6,15 @@ Nothing here opens a connection: it only says what an address means and what a c
 import ipaddress
 import os
 import re
-import ssl
 import unicodedata
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iop_edge.errors import EdgeError
+
+if TYPE_CHECKING:
+    import ssl  # imported by what makes a context: a check of a config needs none
 
 UNIX_PREFIX: Final = "unix:"
 MAX_UNIX_PATH: Final = 107
@@ -168,12 +170,14 @@ class TlsError(EdgeError):
     """PEM texts that make no TLS context. The message holds nothing of them."""
 
 
-def client_context(tls: Tls) -> ssl.SSLContext:
+def client_context(tls: Tls) -> "ssl.SSLContext":
     """Return the context of the end that dials: it verifies the server, and shows its own certificate where it has one.
 
     Raises:
         TlsError: a text cannot be used.
     """
+    import ssl
+
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if tls.ca:
         _trust(context, tls.ca)
@@ -184,12 +188,14 @@ def client_context(tls: Tls) -> ssl.SSLContext:
     return _for_http2(context)
 
 
-def server_context(tls: Tls) -> ssl.SSLContext:
+def server_context(tls: Tls) -> "ssl.SSLContext":
     """Return the context of the end that listens; with `ca` it asks every client for a certificate (mutual TLS).
 
     Raises:
         TlsError: a text cannot be used.
     """
+    import ssl
+
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _show(context, tls)
     if tls.ca:
@@ -198,20 +204,22 @@ def server_context(tls: Tls) -> ssl.SSLContext:
     return _for_http2(context)
 
 
-def _for_http2(context: ssl.SSLContext) -> ssl.SSLContext:
+def _for_http2(context: "ssl.SSLContext") -> "ssl.SSLContext":
+    import ssl
+
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["h2"])
     return context
 
 
-def _trust(context: ssl.SSLContext, ca: str) -> None:
+def _trust(context: "ssl.SSLContext", ca: str) -> None:
     try:
         context.load_verify_locations(cadata=ca)
-    except (ssl.SSLError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError):  # the errors of ssl are among the first
         raise TlsError("tls: ca holds no usable PEM certificate") from None
 
 
-def _show(context: ssl.SSLContext, tls: Tls) -> None:
+def _show(context: "ssl.SSLContext", tls: Tls) -> None:
     if not (tls.cert and tls.key):
         raise TlsError("tls: cert and key are given together")
     # OpenSSL reads a key from a file only; a file in memory keeps it off every disk.
@@ -220,7 +228,7 @@ def _show(context: ssl.SSLContext, tls: Tls) -> None:
         os.write(descriptor, f"{tls.cert}\n{tls.key}\n".encode())
         # An encrypted key would ask the terminal for its password; the empty one is refused at once.
         context.load_cert_chain(f"/proc/self/fd/{descriptor}", password="")
-    except (ssl.SSLError, ValueError, OSError):
+    except (OSError, ValueError):  # the errors of ssl are among the first
         raise TlsError("tls: cert and key are no usable PEM certificate chain and its unencrypted key") from None
     finally:
         os.close(descriptor)

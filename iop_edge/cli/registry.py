@@ -3,7 +3,6 @@
 Only words and summaries stand here, so that `--help` imports no command.
 """
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -86,6 +85,8 @@ def select(argv: Sequence[str]) -> Selection:
 
 
 def _unknown(words: tuple[str, ...], word: str, candidates: Sequence[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(word, candidates, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(candidates)}"
     return f"no command {' '.join((*words, word))!r}; {hint}"

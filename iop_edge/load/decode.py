@@ -6,36 +6,22 @@ resolved or filled in.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from yaml.error import YAMLError
 from yaml.events import MappingStartEvent, ScalarEvent, StreamEndEvent
 
+from iop_edge.load.decoded import Decoded
 from iop_edge.load.events import Event, EventReader
-from iop_edge.load.findings import Finding, Findings, StopReading
+from iop_edge.load.findings import Findings, StopReading
 from iop_edge.load.messages import MessageReader
 from iop_edge.load.parsers import DEFAULT_PARSER, ParserFactory
 from iop_edge.load.scalars import is_null
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.load.syntax import check_bytes, report_syntax_error, without_bom
-from iop_edge.load.texts import TextPosition
+from iop_edge.load.syntax import check_bytes, report_syntax_error
+from iop_edge.load.texts import TextPosition, without_bom
 from iop_edge.load.values import hint_of_space
 from iop_edge.schema import table
 from iop_edge.schema.values import Tree
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A file as a tree, and what is wrong with it.
-
-    `tree` is None where the file cannot be read to its end; `findings` is in order of position, and `total` counts
-    those too that it does not list.
-    """
-
-    source: Source
-    tree: Tree | None = field(repr=False)
-    findings: list[Finding]
-    total: int
 
 
 def decode(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFactory = DEFAULT_PARSER) -> Decoded:

@@ -5,7 +5,6 @@ same events, and both are held to the same tables of tests; where one is laxer t
 is made as strict.
 """
 
-import codecs
 import re
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Protocol
@@ -28,7 +27,6 @@ try:
 except ImportError:
     CParser = None  # type: ignore[assignment, misc]
 
-BOM: Final = codecs.BOM_UTF8
 _SLASH_ESCAPE: Final = rb"\/"
 _ESCAPED_SLASH: Final = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

@@ -1,4 +1,7 @@
-"""The one way from the bytes of config files to a snapshot: decoded, merged, resolved, normalized, validated."""
+"""The one way from the bytes of config files to a snapshot: decoded, merged, resolved, normalized, validated.
+
+The parsers, and what words a report, are imported for the files that need them.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from iop_edge.errors import ConfigError, Report, Violation
 from iop_edge.load import credentials, layers
 from iop_edge.load.collector import collector_paused
-from iop_edge.load.decode import Decoded, decode
+from iop_edge.load.decoded import Decoded
 from iop_edge.load.layers import Layer
 from iop_edge.load.normalize import normalize, sort_unordered
 from iop_edge.load.origins import Moves, Origins
 from iop_edge.load.plain import read_plain
 from iop_edge.load.problems import Problems
 from iop_edge.load.references import Resolver
-from iop_edge.load.reporting import bare_report, placed_warnings, report
 from iop_edge.load.resolve import resolve
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
@@ -55,6 +57,8 @@ def snapshot_of(tree: Tree) -> Snapshot:
     problems = Problems()
     validate(tree, problems)
     if problems.total:
+        from iop_edge.load.reporting import bare_report
+
         raise ConfigError(bare_report(problems))
     return Snapshot(tree)
 
@@ -75,6 +79,10 @@ class _Outcome:
         return not self.problems.total and not any(file.total for file in self.decoded)
 
     def report(self) -> Report:
+        if self.is_sound and not self.warnings.total:
+            return Report()
+        from iop_edge.load.reporting import report
+
         origins = Origins(_layers(self.decoded), self.moves)
         return report(self.decoded, origins, self.problems, self.warnings, self.limits)
 
@@ -96,6 +104,8 @@ class _LaterWarnings:
     warnings: Problems
 
     def __iter__(self) -> Iterator[Violation]:
+        from iop_edge.load.reporting import placed_warnings
+
         decoded = [_read(source, self.limits) for source in self.sources]
         origins = Origins(_layers(decoded), self.moves)
         return iter(placed_warnings(self.sources, origins, self.warnings, self.limits))
@@ -125,7 +135,11 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
 def _read(source: Source, limits: Limits) -> Decoded:
     """Read a file, without a parser if that can be."""
     tree = read_plain(source, limits)
-    return decode(source, limits) if tree is None else Decoded(source, tree, [], 0)
+    if tree is not None:
+        return Decoded(source, tree, [], 0)
+    from iop_edge.load.decode import decode
+
+    return decode(source, limits)
 
 
 def _layers(decoded: Sequence[Decoded]) -> list[Layer]:

@@ -11,7 +11,7 @@ decoder, which knows all of YAML and the words for every fault; what is read her
 import io
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from iop_edge.load import scalars
 from iop_edge.load.plain_lines import (
@@ -32,20 +32,32 @@ from iop_edge.load.plain_lines import (
 from iop_edge.load.plans import Plan, Slot, plan_of
 from iop_edge.load.scalars import NULLS, ScalarError, holds_reference
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.load.syntax import without_bom
+from iop_edge.load.texts import forbidden_in, is_printable_ascii, without_bom
 from iop_edge.schema import table
 from iop_edge.schema.values import REDACTED, UNRESOLVED, Sourced, Tree
+
+_OTHER_ENDS: Final = ("\x85", "\u2028", "\u2029")
 
 
 def read_plain(source: Source, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
     """Return the tree of a file in plain style, or None where the file is for the decoder to read."""
-    if len(source.data) > limits.max_bytes:
+    data = without_bom(source.data)
+    if len(source.data) > limits.max_bytes or not (is_printable_ascii(data) or _is_printable(data)):
         return None
-    text = io.TextIOWrapper(io.BytesIO(without_bom(source.data)), encoding="utf-8", newline="\n")
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="\n")
     try:
         return _Reader(filter(None, map(Lexer().__getitem__, text)), source.base_dir).document()
-    except (NotPlain, UnicodeDecodeError):
+    except NotPlain:
         return None
+
+
+def _is_printable(data: bytes) -> bool:
+    """Tell whether bytes are text that YAML allows, in which lines end as they do in ASCII."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return False
+    return forbidden_in(text) is None and not any(end in text for end in _OTHER_ENDS)
 
 
 class _Reader:
@@ -152,7 +164,7 @@ class _Reader:
             return self._scalar(slot, form, content)
         if form == FLOW_LIST and slot.shape in ("list", "messages"):
             assert slot.item is not None
-            return [self._inline(slot.item, *text) for text in content]
+            return [self._inline(slot.item, item_form, text) for _, item_form, text in content]
         if form == FLOW_MAPPING and slot.shape == "message":
             return self._message(plan_of(slot.field.type_name), content)
         if form == FLOW_MAPPING and slot.shape == "map":

@@ -28,11 +28,8 @@ FLOW_MAPPING: Final = 11
 DOCUMENT_START: Final = "---"
 """Stands in place of a key on the line that may begin a document."""
 
-Text = tuple[int, str]
-"""A scalar in a flow list: its form, and its text."""
-
 Entry = tuple[str, int, Any]
-"""An entry of a mapping: its key, and the form and the content of its value."""
+"""An entry of a mapping, or with an empty key an item of a list: the key, and the form and the content of the value."""
 
 Line = tuple[int, int, str, int, Any, str]
 """A line: the column where it starts, the column of what comes after the dash of an item, or the same one where there
@@ -41,21 +38,19 @@ is no dash, the key, which may be empty, the form and the content of the value, 
 END: Final[Line] = (-1, -1, "", BLOCK, "", "")
 """Stands after the last line."""
 
-_BEFORE_SCALARS: Final = 3
-"""How many groups of `_LINE` come before those of scalars."""
+_BEFORE_SCALARS: Final = 2
+"""How many groups more come before those of scalars in `_LINE` than in flow collections."""
 
 MOST_REMEMBERED: Final = 4096
 """How many lines are remembered for the next time that they are written."""
 
 _LONGEST: Final = 8192
 
-# What YAML does not call printable, and what libyaml takes for the end of a line.
-_FORBIDDEN: Final = r"\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 _KEY: Final = r"[A-Za-z_][A-Za-z0-9_-]{0,127}+"
 
 # Redacted values begin with "<".
-_QUOTED_TEXT: Final = rf'"((?!<)[^"\\${_FORBIDDEN}]*+)"|\'((?!<)[^\'${_FORBIDDEN}]*+)\''
-_QUOTED: Final = rf'"([^"\\{_FORBIDDEN}]*+)"|\'([^\'{_FORBIDDEN}]*+)\''
+_QUOTED_TEXT: Final = r'"((?!<)[^"\\$\r\n]*+)"|\'((?!<)[^\'$\r\n]*+)\''
+_QUOTED: Final = r'"([^"\\\r\n]*+)"|\'([^\'\r\n]*+)\''
 
 # None of YAML's marks begins a plain scalar, and a colon or a space in it has more of it behind it. What begins like a
 # number, a bool or null may be one.
@@ -68,28 +63,16 @@ _OTHER: Final = rf"((?:[A-Za-z0-9_./~+$]|-(?=[A-Za-z0-9_.])){_WORD_OR_DOLLAR}*+(
 _FLOW_WORD: Final = r"[A-Za-z0-9_./@+~=%-]"
 _FLOW_PLAIN: Final = rf"((?![TtFfNn])[A-Za-z_/]{_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+)"
 _FLOW_OTHER: Final = rf"((?:[A-Za-z0-9_./~+]|-(?=[A-Za-z0-9_.])){_FLOW_WORD}*+(?:[:\ ]{_FLOW_WORD}++)*+)"
-_FLOW_SCALAR: Final = rf"(?:{_FLOW_PLAIN}|{_QUOTED_TEXT}|{_FLOW_OTHER}|{_QUOTED})"
-_FLOW_ENTRY: Final = rf"({_KEY}):\ ++{_FLOW_SCALAR}"
+_FLOW_SCALAR: Final = rf"(?:{_FLOW_PLAIN}|{_QUOTED_TEXT}|{_FLOW_OTHER}|{_QUOTED})\ *+(?:,|\Z)"
 
-
-def _separated(scalar: str) -> str:
-    """Return the pattern of what stands between brackets or braces, without groups."""
-    scalar = scalar.replace("(", "(?:").replace("(?:?", "(?")
-    return rf"\ ?(?:{scalar}(?:\ ?,\ *+{scalar})*+)?+\ ?"
-
-
-_SCALARS: Final = re.compile(_FLOW_SCALAR)
-_ENTRIES: Final = re.compile(_FLOW_ENTRY)
+_ENTRY: Final = re.compile(rf"\ *+(?:({_KEY}):\ ++)?+{_FLOW_SCALAR}")
 _LINE: Final = re.compile(
     rf"""
     (\ *+)
     (-\ ++)?+
     (?:({_KEY}):(?:\ ++|(?=\r?\n?\Z)))?+
-    (?:
-        {_PLAIN} | {_QUOTED_TEXT} | {_OTHER} | {_QUOTED}
-      | \[({_separated(_FLOW_SCALAR)})\] | \{{({_separated(_FLOW_ENTRY)})\}}
-    )?+
-    \ *+(?:(?<![^\ ])\#[^{_FORBIDDEN}]*+)?+\r?\n?\Z
+    (?:{_PLAIN}|{_QUOTED_TEXT}|{_OTHER}|{_QUOTED}|\[([^][{{}}\r\n]*+)\]|{{([^][{{}}\r\n]*+)}})?+
+    \ *+(?:(?<![^\ ])\#[^\r\n]*+)?+\r?\n?\Z
     """,
     re.VERBOSE,
 )
@@ -128,22 +111,21 @@ def _parsed(text: str) -> Line | None:
     groups = match.groups("")
     content: Any = groups[form - 1]
     if form > LAST_SCALAR:
-        content = _texts(content) if form == FLOW_LIST else _entries(content)
+        content = _entries(content, is_mapping=form == FLOW_MAPPING)
     start = len(groups[0])
     return start, start + len(groups[1]), groups[2], form, content, text
 
 
-def _texts(content: str) -> list[Text]:
-    return [
-        (match.lastindex + _BEFORE_SCALARS, match[match.lastindex])
-        for match in _SCALARS.finditer(content)
-        if match.lastindex
-    ]
-
-
-def _entries(content: str) -> list[Entry]:
-    return [
-        (match[1], match.lastindex + _BEFORE_SCALARS - 1, match[match.lastindex])
-        for match in _ENTRIES.finditer(content)
-        if match.lastindex
-    ]
+def _entries(content: str, *, is_mapping: bool) -> list[Entry]:
+    """Return what stands between brackets or braces."""
+    entries: list[Entry] = []
+    stop = 0
+    for match in _ENTRY.finditer(content):
+        key, form = match[1] or "", match.lastindex or 0
+        if match.start() != stop or bool(key) != is_mapping:
+            raise NotPlain
+        entries.append((key, form + _BEFORE_SCALARS, match[form]))
+        stop = match.end()
+    if stop != len(content) and not content.isspace():
+        raise NotPlain
+    return entries

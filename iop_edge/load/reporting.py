@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
-from iop_edge.load.decode import Decoded
+from iop_edge.load.decoded import Decoded
 from iop_edge.load.excerpt import excerpts
 from iop_edge.load.locate import locate
 from iop_edge.load.origins import Origins, Place
@@ -40,8 +40,6 @@ def report(
         warnings: what is no fault.
         limits: bounds on what a file may cost, as they were when it was read first.
     """
-    if not (problems.kept or warnings.kept or any(file.total for file in decoded)):
-        return Report()
     sources = [file.source for file in decoded]
     places = _Places(sources, origins, [*problems.kept, *warnings.kept], limits)
     found = _findings(decoded) + [places.placed(problem) for problem in problems.kept]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from iop_edge.errors import Violation
 from iop_edge.load.dump import dump
-from iop_edge.schema import canonical, table
+from iop_edge.schema import table
 from iop_edge.schema.values import ReadTree
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Snapshot:
 
     def digest(self, key: bytes) -> str:
         """Return the config hash in hex; `key` keeps it from being an oracle for the secrets."""
+        from iop_edge.schema import canonical
+
         return canonical.digest(self._tree, table.root(), key)
 
     def dump(self) -> str:

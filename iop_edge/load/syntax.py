@@ -6,12 +6,9 @@ from typing import Final
 from yaml.error import MarkedYAMLError, YAMLError
 
 from iop_edge.load.findings import Findings, StopReading
-from iop_edge.load.parsers import BOM
 from iop_edge.load.source import Limits, Source
-from iop_edge.load.texts import TextPosition, position_of
+from iop_edge.load.texts import TextPosition, forbidden_in, is_printable_ascii, position_of, without_bom
 
-# What YAML calls printable, without the byte order mark: libyaml takes one at the start only.
-_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 # What a parser quotes here is text of the file, which may be a secret that begins with "!".
@@ -28,11 +25,6 @@ _HINTS: Final = (
 )
 
 
-def without_bom(data: bytes) -> bytes:
-    """Return the bytes without the byte order mark that they may begin with."""
-    return data.removeprefix(BOM)
-
-
 def check_bytes(source: Source, limits: Limits, findings: Findings) -> None:
     """Check that a file is UTF-8 text of a bearable size.
 
@@ -43,6 +35,8 @@ def check_bytes(source: Source, limits: Limits, findings: Findings) -> None:
         findings.add_whole("yaml.size", f"the file has {len(source.data)} bytes; at most {limits.max_bytes} are read")
         raise StopReading
     data = without_bom(source.data)
+    if is_printable_ascii(data):
+        return
     if data.startswith(_UTF16_MARKS):
         raise findings.stop("yaml.encoding", None, TextPosition(0, 0), "the file is not UTF-8", "save it as UTF-8")
     try:
@@ -51,7 +45,7 @@ def check_bytes(source: Source, limits: Limits, findings: Findings) -> None:
         before = data[: error.start].decode()
         place = position_of(before, len(before))
         raise findings.stop("yaml.encoding", None, place, "the file is not UTF-8 here", "save it as UTF-8") from None
-    match = _FORBIDDEN.search(text)
+    match = forbidden_in(text)
     if match is not None:
         place = position_of(text, match.start())
         code = f"U+{ord(match.group()):04X}"

@@ -1,9 +1,13 @@
 """Lines and characters of a source text, counted as libyaml counts them."""
 
+import codecs
 import re
 from collections.abc import Collection
+from functools import cache
 from typing import Final, NamedTuple
 
+BOM: Final = codecs.BOM_UTF8
+_PRINTABLE_ASCII: Final = bytes((0x09, 0x0A, 0x0D, *range(0x20, 0x7F)))
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
@@ -12,6 +16,30 @@ class TextPosition(NamedTuple):
 
     line: int
     column: int
+
+
+def without_bom(data: bytes) -> bytes:
+    """Return the bytes without the byte order mark that they may begin with."""
+    return data.removeprefix(BOM)
+
+
+def is_printable_ascii(data: bytes) -> bool:
+    """Tell whether bytes are ASCII text that YAML allows, as nearly all configs are, at the cost of one quick scan."""
+    return not data.translate(None, _PRINTABLE_ASCII)
+
+
+def forbidden_in(text: str) -> re.Match[str] | None:
+    """Return the first character that YAML does not allow, if there is one."""
+    return _forbidden().search(text)
+
+
+@cache
+def _forbidden() -> re.Pattern[str]:
+    """What YAML does not call printable, and the byte order mark: libyaml takes one at the start only.
+
+    Compiled when there is a text that may hold one, since that takes long.
+    """
+    return re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 def position_of(text: str, index: int) -> TextPosition:

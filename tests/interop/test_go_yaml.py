@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from iop_edge.load.decode import Decoded, decode
+from iop_edge.load.decode import decode
+from iop_edge.load.decoded import Decoded
 from iop_edge.load.source import Source
 from iop_edge.schema import table
 from tests.interop import yaml_corpus

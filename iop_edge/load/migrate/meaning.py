@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iop_edge.load import layers
-from iop_edge.load.decode import Decoded
+from iop_edge.load.decoded import Decoded
 from iop_edge.load.layers import Layer
 from iop_edge.load.normalize import normalize
 from iop_edge.load.origins import Moves

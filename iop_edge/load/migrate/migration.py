@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
-from iop_edge.load.decode import Decoded, decode
+from iop_edge.load.decode import decode
+from iop_edge.load.decoded import Decoded
 from iop_edge.load.excerpt import excerpts
 from iop_edge.load.locate import locate, locate_keys
 from iop_edge.load.migrate.edits import Change, edited
@@ -14,12 +15,11 @@ from iop_edge.load.migrate.meaning import LEGACY, Meaning, aliased_words, meanin
 from iop_edge.load.migrate.nodes import Node, Text, compose
 from iop_edge.load.migrate.words import name_instances, resolve_aliases
 from iop_edge.load.origins import Moves, Origins
-from iop_edge.load.parsers import BOM
 from iop_edge.load.pipeline import check_sources
 from iop_edge.load.problems import Problems
 from iop_edge.load.reporting import report
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.load.syntax import without_bom
+from iop_edge.load.texts import BOM, without_bom
 
 _Step = Callable[[Node, Text, Meaning], Iterator[Change]]
 

@@ -18,7 +18,7 @@ from iop_edge.load.parsers import DEFAULT_PARSER
 from iop_edge.load.plans import Slot, unhurried_plan_of
 from iop_edge.load.scalars import holds_reference, is_null
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.load.syntax import without_bom
+from iop_edge.load.texts import without_bom
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.redact import is_secret, reveals
 from iop_edge.schema.table import Field

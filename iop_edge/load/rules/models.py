@@ -1,6 +1,5 @@
 """Rules of model groups (VAL-07)."""
 
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import Final
 
@@ -34,6 +33,8 @@ def report_unknown_provider(identity: str, path: Path, inventory: Inventory, pro
     """Record that there is no such provider, unless it may be one that could not be read, or no id at all."""
     if not inventory.is_complete or not has_form("identifier", identity):
         return
+    from difflib import get_close_matches
+
     # A search for something similar is slow: it helps with a few slips, not with a thousand.
     is_slip = problems.total < _MOST_SLIPS and len(inventory.providers) <= _MOST_COMPARED
     close = get_close_matches(identity, inventory.providers, 1) if is_slip else []

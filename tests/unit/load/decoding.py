@@ -4,7 +4,8 @@ from typing import Final
 
 import pytest
 
-from iop_edge.load.decode import Decoded, decode
+from iop_edge.load.decode import decode
+from iop_edge.load.decoded import Decoded
 from iop_edge.load.parsers import DEFAULT_PARSER, PYTHON_PARSER, ParserFactory
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.schema.values import Tree

@@ -37,6 +37,7 @@ PLAIN = {
     "scalars as items for messages": "models:\n  - id: m\n    providers:\n      - a\n      - id: b\n" + _EDGE,
     "flow mappings as items": "models:\n  - id: m\n    providers:\n      - {id: a, target: t}\n" + _EDGE,
     "a map": "models:\n  - id: m\n    usage_attribution:\n      a_b: c d\n      yes: no\n" + _EDGE,
+    "a flow list with spaces and a comma at its end": "models:\n  - id: m\n    providers: [ a ,  b ,]\n" + _EDGE,
     "a flow map": "nodes:\n  - id: n\n    adapters:\n      - name: a\n        headers: {X-A: b, y: 'n'}\n",
     "references": (
         "nodes:\n  - id: ${env:A}\n    token: Bearer ${file:a b}\n    alias: '$$'\n    address: \"${env:B:-c}\"\n"
@@ -65,6 +66,10 @@ OTHER = {
     "a scalar over two lines": "edge:\n  id: e\n   f\n",
     "an escape": 'edge:\n  id: "\\x41"\n',
     "a quote in quotes": "edge:\n  id: 'it''s'\n",
+    "a mapping in a flow list": "models:\n  - id: m\n    providers: [id: a]\n" + _EDGE,
+    "an item in a flow mapping": "edge: {id: e, name}\n",
+    "an empty item in a flow list": "models:\n  - id: m\n    providers: [a, , b]\n" + _EDGE,
+    "a comment in a flow list": "models:\n  - id: m\n    providers: [a, #b]\n" + _EDGE,
     "a flow mapping over two lines": "edge: {id: e,\n  name: f}\n",
     "a flow mapping in another": "edge: {id: e}\nopenai: {provider_auth: {enabled: true}}\n",
     "a tab": "edge:\n\tid: e\n",
