@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, SequenceEndEvent, SequenceStartEvent
 
-from iop_edge.load.findings import Findings, Position, Trail, depth
+from iop_edge.load.findings import Findings, Position, StopReading, Trail, depth
 from iop_edge.load.source import Limits
 
 Event = Any
@@ -24,6 +24,10 @@ _SMALL: Final = 400_000
 _LARGE: Final = 4_000_000
 _SMALL_PART: Final = 0.99
 _LARGE_PART: Final = 0.10
+
+# Ours: what an override hides below an alias is not read, so it does not count there, but it is passed over.
+_FREE_PASSED: Final = 100_000
+_PASSED_TO_READ: Final = 10
 
 STARTS: Final[frozenset[Any]] = frozenset({MappingStartEvent, SequenceStartEvent})
 _ENDS: Final[frozenset[Any]] = frozenset({MappingEndEvent, SequenceEndEvent})
@@ -70,12 +74,15 @@ class EventReader:
         self._recorded = 0
         self._nodes = 0
         self._aliased = 0
+        self._passed = 0
         self._expanding: list[Position] = []
 
     def skip(self, event: Event, trail: Trail) -> None:
         """Pass over the node that an event begins. Anchors in it can be used all the same."""
         base = level = depth(trail)
+        passed = 0
         while True:
+            passed += 1
             kind = event.__class__
             if kind is AliasEvent:
                 self.bind(event, trail)
@@ -87,8 +94,10 @@ class EventReader:
                 level += 1
                 self._check_depth(level, event, trail)
             if level == base:
-                return
+                break
             event = self.next()
+        if self._expanding:
+            self._count_passed(passed)
 
     def record(self, event: Event, trail: Trail) -> Recording:
         """Take in the whole node that an event begins, and remember it and all in it by their anchors."""
@@ -178,13 +187,21 @@ class EventReader:
         if self._nodes <= _FREE_NODES or self._aliased <= _FREE_ALIASED:
             return
         if self._aliased > self._nodes * _allowed_part(self._nodes):
-            raise self._findings.stop(
-                "yaml.aliasing",
-                None,
-                self._expanding[0],
-                "aliases make up too large a part of this file",
-                "write out some of what they stand for",
-            )
+            raise self._too_much()
+
+    def _count_passed(self, events: int) -> None:
+        self._passed += events
+        if self._passed > max(_FREE_PASSED, self._nodes * _PASSED_TO_READ):
+            raise self._too_much()
+
+    def _too_much(self) -> StopReading:
+        return self._findings.stop(
+            "yaml.aliasing",
+            None,
+            self._expanding[0],
+            "aliases make up too large a part of this file",
+            "write out some of what they stand for",
+        )
 
     def _define(self, event: Event, recording: Recording) -> Recording:
         self._anchors[event.anchor] = recording
