@@ -9,7 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iop_edge.errors import EdgeError
 
@@ -30,8 +30,7 @@ class AddressError(ValueError):
     """A text that is no address. The message says why, and names the text's fault rather than the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """Where somebody listens: a host and a port, or the path of a unix socket.
 
     `host` is without brackets; an address of a unix socket has no host. Port 0 asks the system for a free one.

@@ -4,14 +4,12 @@ Only words and summaries stand here, so that `--help` imports no command.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from iop_edge.cli.exit_codes import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command: the words that call it, and what it does in a few words."""
 
     words: tuple[str, ...]
@@ -50,8 +48,7 @@ COMMANDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """What the first words of a command line name: a command, or a group of commands that begin with the same words."""
 
     words: tuple[str, ...]

@@ -1,9 +1,8 @@
 """Colour, where it is wanted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 
 class Paint(Enum):
@@ -16,8 +15,7 @@ class Paint(Enum):
     FAINT = "2"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """Paints text, or leaves it as it is."""
 
     coloured: bool

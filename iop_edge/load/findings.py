@@ -1,8 +1,7 @@
 """What the front of the loader finds wrong, at places that it knows while it reads."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from iop_edge.errors import MAX_LISTED
 from iop_edge.schema.paths import ROOT, Path
@@ -26,8 +25,7 @@ class Position(Protocol):
         """The column, in code points."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A broken rule at a place: `line` and `column` count from 1; both are 0 where the whole file is meant."""
 
     rule: str

@@ -6,9 +6,8 @@ explains.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from iop_edge.net import AddressError, parse_address
@@ -20,8 +19,7 @@ _USUAL_PORT: Final = "(?:[0-9]{1,4}|[1-5][0-9]{4})"
 _UNSAFE_IN_URL: Final = re.compile(r"[\s\x00-\x20\x7f\\<>\"^`{|}]")
 
 
-@dataclass(frozen=True, slots=True)
-class TextForm:
+class TextForm(NamedTuple):
     """One form. `fault` says what is wrong with a text that `usual` does not match, or returns an empty text."""
 
     rule: str

@@ -5,8 +5,7 @@ layer. The trees that come in stay as they are: what only one layer has is share
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from iop_edge.load.gaps import fill_gaps
 from iop_edge.load.marks import INVALID, UNSET
@@ -16,16 +15,14 @@ from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """The tree of one file. In a private layer, `UNSET` removes what the layers before it have set."""
 
     tree: Tree
     private: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What one layer, by its number, has for one place: a value, and its path in that layer's file."""
 
     layer: int

@@ -6,6 +6,7 @@ that violations need.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from iop_edge.load.layers import Layer, Part, align, children, entries
 from iop_edge.load.marks import UNSET
@@ -37,8 +38,7 @@ class Moves:
         return _append(start, path.steps()[4:])
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A path in the file of a layer, by the layer's number."""
 
     layer: int

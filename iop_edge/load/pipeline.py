@@ -4,7 +4,6 @@ The parsers, and what words a report, are imported for the files that need them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from iop_edge.errors import ConfigError, Report, Violation
 from iop_edge.load import credentials, layers
@@ -39,7 +38,7 @@ def load_sources(sources: Sequence[Source], resolver: Resolver | None, limits: L
         outcome = _load(sources, resolver, limits)
         if not outcome.is_sound:
             raise ConfigError(outcome.report())
-        return Snapshot(outcome.tree, outcome.warnings_later() if outcome.warnings.total else ())
+        return Snapshot(outcome.tree, _LaterWarnings(outcome) if outcome.warnings.total else ())
 
 
 def check_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Report:
@@ -63,16 +62,16 @@ def snapshot_of(tree: Tree) -> Snapshot:
     return Snapshot(tree)
 
 
-@dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a load comes to. The tree is normalized if it is sound; without one, a file could not be read to its end."""
+    """What a load comes to. The tree is normalized if it is sound; it is empty where a file could not be read."""
 
-    decoded: Sequence[Decoded]
-    limits: Limits
-    problems: Problems
-    tree: Tree = field(default_factory=dict)
-    moves: Moves = field(default_factory=Moves)
-    warnings: Problems = field(default_factory=Problems)
+    def __init__(self, decoded: Sequence[Decoded], limits: Limits) -> None:
+        self.decoded = decoded
+        self.limits = limits
+        self.problems = Problems()
+        self.tree: Tree = {}
+        self.moves = Moves()
+        self.warnings = Problems()
 
     @property
     def is_sound(self) -> bool:
@@ -86,50 +85,43 @@ class _Outcome:
         origins = Origins(_layers(self.decoded), self.moves)
         return report(self.decoded, origins, self.problems, self.warnings, self.limits)
 
-    def warnings_later(self) -> "_LaterWarnings":
-        sources = tuple(file.source for file in self.decoded)
-        return _LaterWarnings(sources, self.limits, self.moves, self.warnings)
 
-
-@dataclass(frozen=True, slots=True)
 class _LaterWarnings:
     """Warnings that are placed when they are asked for, from files that are read again; few loads are asked for them.
 
     Until then the bytes of the files are kept, but not the trees that were made of them.
     """
 
-    sources: Sequence[Source]
-    limits: Limits
-    moves: Moves
-    warnings: Problems
+    def __init__(self, outcome: _Outcome) -> None:
+        self._sources = tuple(file.source for file in outcome.decoded)
+        self._limits = outcome.limits
+        self._moves = outcome.moves
+        self._warnings = outcome.warnings
 
     def __iter__(self) -> Iterator[Violation]:
         from iop_edge.load.reporting import placed_warnings
 
-        decoded = [_read(source, self.limits) for source in self.sources]
-        origins = Origins(_layers(decoded), self.moves)
-        return iter(placed_warnings(self.sources, origins, self.warnings, self.limits))
+        origins = Origins(_layers([_read(source, self._limits) for source in self._sources]), self._moves)
+        return iter(placed_warnings(self._sources, origins, self._warnings, self._limits))
 
 
 def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) -> _Outcome:
-    decoded = [_read(source, limits) for source in sources]
-    problems = Problems()
+    outcome = _Outcome([_read(source, limits) for source in sources], limits)
+    decoded, problems = outcome.decoded, outcome.problems
     for number, file in enumerate(decoded):
         if file.tree is not None and not file.source.private:
             credentials.check(file.tree, table.root(), number, problems)
     if any(file.tree is None for file in decoded):
         # What the unreadable file would have brought is unknown: nothing can be said of the whole.
-        return _Outcome(decoded, limits, problems)
+        return outcome
     tree = layers.merge(_layers(decoded), table.root(), problems)
     tree = resolve(tree, table.root(), resolver, problems)
-    tree, moves = normalize(tree, problems)
-    inventory = validate(tree, problems)
-    outcome = _Outcome(decoded, limits, problems, tree, moves)
-    if not outcome.is_sound:
-        return outcome
-    warnings = warn(tree, inventory)
-    sort_unordered(tree)
-    return replace(outcome, warnings=warnings)
+    outcome.tree, outcome.moves = normalize(tree, problems)
+    inventory = validate(outcome.tree, problems)
+    if outcome.is_sound:
+        outcome.warnings = warn(outcome.tree, inventory)
+        sort_unordered(outcome.tree)
+    return outcome
 
 
 def _read(source: Source, limits: Limits) -> Decoded:

@@ -6,8 +6,7 @@ problem is recorded, and positions in files when all steps are done.
 
 import json
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iop_edge.errors import MAX_LISTED
 from iop_edge.load.marks import INVALID
@@ -19,8 +18,7 @@ from iop_edge.schema.values import UNRESOLVED, Sourced
 _LONGEST_SHOWN: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One broken rule, at a path.
 
     The path is one of the merged config, or, where `layer` is set, one of that layer's own file. `other` is the second

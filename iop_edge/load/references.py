@@ -1,9 +1,8 @@
 """References in values: `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` (CFG-06)."""
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 _SPECIAL: Final = re.compile(r"\$\$|\$\{([^}]*)(\}?)")
 _ENV: Final = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
@@ -40,8 +39,7 @@ class ReferenceSyntaxError(ValueError):
         self.blind_hint = blind_hint or hint
 
 
-@dataclass(frozen=True, slots=True)
-class EnvReference:
+class EnvReference(NamedTuple):
     """`${env:NAME}`, or with a default."""
 
     name: str
@@ -52,8 +50,7 @@ class EnvReference:
         return f"${{env:{self.name}{default}}}"
 
 
-@dataclass(frozen=True, slots=True)
-class FileReference:
+class FileReference(NamedTuple):
     """`${file:PATH}`."""
 
     path: str

@@ -4,8 +4,8 @@ Places and source lines are sought only when something was found, and lines only
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
 from iop_edge.load.decoded import Decoded
@@ -17,8 +17,7 @@ from iop_edge.load.source import Limits, Source
 from iop_edge.schema.paths import Path
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
+class _Placed(NamedTuple):
     layer: int
     violation: Violation
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iop_edge.schema.paths import ROOT as ROOT_PATH
 from iop_edge.schema.paths import Path
@@ -52,8 +52,7 @@ class RefreshClass(Enum):
     RESTART = "restart"
 
 
-@dataclass(frozen=True, slots=True)
-class MappingForm:
+class MappingForm(NamedTuple):
     """How a list of messages is also written as a mapping: see the option of the same name."""
 
     key_field: str
@@ -61,8 +60,7 @@ class MappingForm:
     name_field: str
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of an enum. `profiles`, `requires` and `refuses` are set for adapter types."""
 
     word: str
@@ -277,8 +275,7 @@ def message_names() -> tuple[str, ...]:
     return tuple(field_table.MESSAGES)
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """A field that holds values rather than messages, with its pattern: lists and maps as `[]`."""
 
     pattern: str

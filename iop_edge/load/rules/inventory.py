@@ -1,7 +1,6 @@
 """What a config has of nodes, adapter instances and providers, for the rules that tie them together."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +13,7 @@ from iop_edge.schema.values import ReadTree
 _TYPES: Final = table.enum("AdapterType")
 
 
-@dataclass(frozen=True, slots=True)
-class NodeEntry:
+class NodeEntry(NamedTuple):
     """A Node. `is_complete` tells whether all its adapter instances are there and have names that are known."""
 
     place: int
@@ -29,8 +27,7 @@ class NodeEntry:
         return ROOT.child("nodes").index(self.place)
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceEntry:
+class InstanceEntry(NamedTuple):
     """An adapter instance."""
 
     node: int
@@ -87,8 +84,7 @@ class Choice:
         return self.enabled.get(_TYPES.aliases.get(name, name), ())
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(NamedTuple):
     """All Nodes, and all providers by id; the first where an id is taken twice.
 
     `is_complete` tells whether every provider is there and has an id that is known: else an id that is not found may be
