@@ -1,42 +1,89 @@
-"""The time of a load, from bytes to a checked snapshot, as a multiple of what PyYAML takes for the bare parse."""
+"""The cost of a load, from bytes to a snapshot with its messages, as a multiple of what PyYAML takes for a bare parse.
+
+All that is compared takes turns in one run. A ratio is the median of the ratios of the rounds; between what the middle
+half of them lie is shown too, since that is the machine's noise. Memory is by how much the peak of a process grows.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
 
 import yaml
 
-from bench import measure
+from bench import alternatives, contenders, measure
 from bench.fleet import fleet
-from iop_edge.load.pipeline import check_sources, load_sources
+from iop_edge.load.decode import decode
+from iop_edge.load.pipeline import check_sources
 from iop_edge.load.source import Source
 
-_YARDSTICK = "yaml.load(CSafeLoader)"
+_YARDSTICK: Final = "yaml.load(CSafeLoader)"
+_PROVIDERS: Final = 10
+_SMALL: Final = (1, 2)
+"""Nodes, and providers on each, of a config of about a hundred lines."""
 
-
-class Secrets:
-    """Resolves every reference to the same text."""
-
-    def env(self, name: str) -> str | None:
-        """Return a value for any variable."""
-        return f"made-up-{name}"
-
-    def file(self, path: str, base_dir: str) -> str:
-        """Return a text for any file."""
-        return f"made-up-{base_dir}/{path}"
+_ROUNDS_OF_SMALL: Final = 40
+"""What takes a millisecond is measured so many times more often."""
 
 
 def main() -> None:
     """Measure, and print."""
-    size = measure.options("load", __doc__)
-    data = fleet(size.nodes).encode()
-    sources = [Source("edge.yaml", data)]
-    found = measure.medians(
-        {
-            _YARDSTICK: lambda: yaml.load(data, yaml.CSafeLoader),
-            "load": lambda: load_sources(sources, Secrets()),
-            "check, references unresolved": lambda: check_sources(sources, None),
-        },
-        size.rounds,
-    )
-    lines = len(data.splitlines())
-    measure.show(f"{size.nodes} nodes, {lines} lines", found, _YARDSTICK)
+    parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
+    parser.add_argument("--nodes", type=int, nargs="*", default=[100, 1000], help="sizes of fleets (100 1000)")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of each (5)")
+    given = parser.parse_args()
+    small = fleet(*_SMALL).encode()
+    _measure("a small config", small, given.rounds * _ROUNDS_OF_SMALL)
+    for nodes in given.nodes:
+        _measure(f"{nodes} nodes x {_PROVIDERS} providers", fleet(nodes, _PROVIDERS).encode(), given.rounds)
+    _measure_processes(small, given.rounds * 3)
+
+
+def _measure(title: str, data: bytes, rounds: int) -> None:
+    source = Source("edge.yaml", data)
+    loads: Mapping[str, Callable[[], object]] = {
+        _YARDSTICK: lambda: yaml.load(data, yaml.CSafeLoader),
+        "load": partial(contenders.load, data),
+        "load, with messages": partial(contenders.load_messages, data),
+        "check, references unresolved": lambda: check_sources([source], None),
+        "the decoder alone": lambda: decode(source),
+        "CSafeLoader + pydantic models": partial(alternatives.with_pydantic, data),
+        "CSafeLoader + protobuf ParseDict": partial(alternatives.with_protobuf, data),
+    }
+    found = measure.compared(loads, _YARDSTICK, rounds)
+    measure.show_compared(f"{title}, {len(data.splitlines())} lines", found)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        base, ours = (_extra_memory(name, file.name) for name in ("base", "load"))
+    print(f"  peak memory: {base / 1024:.1f} MiB, {ours / 1024:.1f} MiB with messages, {ours / max(base, 1):.2f} x")
+
+
+def _extra_memory(name: str, path: str) -> int:
+    command = [sys.executable, "-m", "bench.memory", name, path]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _measure_processes(data: bytes, rounds: int) -> None:
+    command = Path(sys.executable).with_name("iop-edge")
+    with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
+        file.write(data)
+        file.flush()
+        processes: Mapping[str, Callable[[], object]] = {
+            "import yaml, pydantic": partial(_run, sys.executable, "-c", "import yaml, pydantic"),
+            "iop-edge config check": partial(_run, str(command), "config", "check", "--offline", file.name),
+            "python -c pass": partial(_run, sys.executable, "-c", "pass"),
+        }
+        found = measure.compared(processes, "import yaml, pydantic", rounds)
+    measure.show_compared("whole processes, a small config", found)
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

@@ -30,11 +30,53 @@ def medians(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, contender in contenders.items():
-            gc.collect()
-            begin = time.perf_counter()
-            contender()
-            taken[name].append(time.perf_counter() - begin)
+            taken[name].append(_seconds(contender))
     return {name: statistics.median(times) for name, times in taken.items()}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The median seconds of a function, the median of its ratios to a yardstick, and the ratios' quartiles."""
+
+    seconds: float
+    ratio: float
+    low: float
+    high: float
+
+
+def compared(contenders: Mapping[str, Callable[[], object]], yardstick: str, rounds: int) -> dict[str, Compared]:
+    """Return how functions compare with one of them, round by round. They take turns; each warms up once."""
+    for contender in contenders.values():
+        contender()
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(max(rounds, 2)):
+        for name, contender in contenders.items():
+            taken[name].append(_seconds(contender))
+    return {name: _compared(times, taken[yardstick]) for name, times in taken.items()}
+
+
+def _compared(times: list[float], yardstick: list[float]) -> Compared:
+    ratios = [mine / theirs for mine, theirs in zip(times, yardstick, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return Compared(statistics.median(times), middle, low, high)
+
+
+def _seconds(contender: Callable[[], object]) -> float:
+    """Return how long a function takes; what it returns is given back after that."""
+    gc.collect()
+    begin = time.perf_counter()
+    result = contender()
+    seconds = time.perf_counter() - begin
+    del result
+    return seconds
+
+
+def show_compared(title: str, found: Mapping[str, Compared]) -> None:
+    """Print how functions compare."""
+    print(title)
+    for name, one in found.items():
+        noise = f"({one.low:.2f} to {one.high:.2f})"
+        print(f"  {name:34} {one.seconds * 1000:10.2f} ms {one.ratio:7.2f} x   {noise}", flush=True)
 
 
 def show(title: str, found: Mapping[str, float], yardstick: str) -> None:

@@ -1,8 +1,8 @@
 """The time of a plan between two snapshots, as a multiple of what a bare comparison of the two takes."""
 
 from bench import measure
+from bench.contenders import Secrets
 from bench.fleet import fleet
-from bench.load import Secrets
 from iop_edge.load.pipeline import load_sources
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.load.source import Source

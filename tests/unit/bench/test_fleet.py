@@ -1,5 +1,5 @@
+from bench.contenders import Secrets
 from bench.fleet import fleet
-from bench.load import Secrets
 from iop_edge.load.pipeline import load_sources
 from iop_edge.load.source import Source
 
