@@ -44,14 +44,23 @@ class Compared:
     high: float
 
 
-def compared(contenders: Mapping[str, Callable[[], object]], yardstick: str, rounds: int) -> dict[str, Compared]:
-    """Return how functions compare with one of them, round by round. They take turns; each warms up once."""
+def compared(
+    contenders: Mapping[str, Callable[[], object]], yardstick: str, rounds: int, calls: int = 1
+) -> dict[str, Compared]:
+    """Return how functions compare with one of them, round by round. They take turns; each warms up once.
+
+    Args:
+        contenders: the functions.
+        yardstick: the name of the one that the others are compared with.
+        rounds: how often each has its turn.
+        calls: how often a function is called in a turn; many times where a call takes a millisecond.
+    """
     for contender in contenders.values():
         contender()
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(max(rounds, 2)):
         for name, contender in contenders.items():
-            taken[name].append(_seconds(contender))
+            taken[name].append(_seconds(contender, calls))
     return {name: _compared(times, taken[yardstick]) for name, times in taken.items()}
 
 
@@ -61,14 +70,15 @@ def _compared(times: list[float], yardstick: list[float]) -> Compared:
     return Compared(statistics.median(times), middle, low, high)
 
 
-def _seconds(contender: Callable[[], object]) -> float:
-    """Return how long a function takes; what it returns is given back after that."""
+def _seconds(contender: Callable[[], object], calls: int = 1) -> float:
+    """Return how long a call takes; what the last one returns is given back after that."""
     gc.collect()
     begin = time.perf_counter()
-    result = contender()
+    for _ in range(calls):
+        result = contender()
     seconds = time.perf_counter() - begin
     del result
-    return seconds
+    return seconds / calls
 
 
 def show_compared(title: str, found: Mapping[str, Compared]) -> None:

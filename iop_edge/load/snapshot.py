@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from iop_edge.errors import Violation
+from iop_edge.load.collector import collector_paused
 from iop_edge.load.dump import dump
 from iop_edge.schema import table
 from iop_edge.schema.values import ReadTree
@@ -46,7 +47,8 @@ class Snapshot:
         if self._config is None:
             from iop_edge.schema.messages import config_message
 
-            self._config = config_message(self._tree)
+            with collector_paused():
+                self._config = config_message(self._tree)
         return self._config
 
     def digest(self, key: bytes) -> str:
