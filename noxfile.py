@@ -111,9 +111,9 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure loading and planning, as ratios to a yardstick of the same run."""
-    _install_project(session, "test")
-    for subject in ("load", "plan"):
+    """Measure loading, planning and, where Go is, pushing, as ratios to a yardstick of the same run."""
+    _install_project(session, "test", "oracle")
+    for subject in ("load", "plan", "push") if shutil.which("go") else ("load", "plan"):
         session.run("python", "-m", f"bench.{subject}", *session.posargs)
 
 

@@ -61,6 +61,11 @@ def compared(
     for _ in range(max(rounds, 2)):
         for name, contender in contenders.items():
             taken[name].append(_seconds(contender, calls))
+    return comparisons(taken, yardstick)
+
+
+def comparisons(taken: Mapping[str, list[float]], yardstick: str) -> dict[str, Compared]:
+    """Return how the times of each round compare with those of a yardstick."""
     return {name: _compared(times, taken[yardstick]) for name, times in taken.items()}
 
 
