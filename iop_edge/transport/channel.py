@@ -169,6 +169,8 @@ class ClientChannel(Channel):
             asyncio.timeout(deadline),
             self._call(route, Cardinality.UNARY_UNARY, reply_type, metadata, deadline) as call,
         ):
+            await call.send_request()
+            hooks.send_in_batches(call)
             await call.send_message(request, end=True)
             sent()
             self._bound(call)

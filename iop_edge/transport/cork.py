@@ -22,6 +22,8 @@ class CorkedTransport(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         """Send the data with what else is written in this turn."""
+        if not data:
+            return
         if not self._gathered:
             self._loop.call_soon(self.flush)
         self._gathered.append(data)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, cast
 
 from grpclib.protocol import H2Protocol
+from h2.connection import H2Connection
 from hyperframe.frame import Frame, GoAwayFrame
 
 _KEEPALIVE_IDLE: Final = 15
@@ -13,6 +14,9 @@ _KEEPALIVE_INTERVAL: Final = 5
 _KEEPALIVE_PROBES: Final = 3
 _USER_TIMEOUT_MS: Final = 20_000
 _TLS_BUFFER_BYTES: Final = 1 << 15
+_DATA_FRAME: Final = b"\0\0"
+_BATCH_BYTES: Final = 1 << 18
+"""So much is handed to the system at once; then it may say that it has enough."""
 
 
 _FrameDispatch = dict[type[Frame], Callable[[Any], tuple[list[Frame], list[Any]]]]
@@ -38,6 +42,47 @@ def bound_messages(call: HasH2Stream, limit: int, refuse: Callable[[int], Except
         return await read(size)
 
     stream.recv_data = bounded
+
+
+def send_in_batches(call: HasH2Stream) -> None:
+    """Have the call's messages sent many frames at a time: grpclib and h2 take their time over each single one."""
+    stream = call._stream  # noqa: SLF001
+    connection, transport = stream._h2_connection, stream._transport  # noqa: SLF001
+
+    async def send_data(data: bytes, *, end_stream: bool = False) -> None:
+        rest = memoryview(data)
+        while True:
+            await stream.connection.write_ready.wait()
+            window = connection.local_flow_control_window(stream.id)
+            if window <= 0:
+                stream.window_updated.clear()
+                await stream.window_updated.wait()
+                continue
+            batch, rest = rest[: min(window, _BATCH_BYTES)], rest[min(window, _BATCH_BYTES) :]
+            if not rest:
+                break
+            transport.write(data_frames(connection, stream.id, batch))
+        begun = max(len(batch) - 1, 0) // connection.max_outbound_frame_size * connection.max_outbound_frame_size
+        transport.write(data_frames(connection, stream.id, batch[:begun]))
+        connection.send_data(stream.id, batch[begun:], end_stream=end_stream)
+        transport.write(connection.data_to_send())
+
+    stream.send_data = send_data
+
+
+def data_frames(connection: H2Connection, stream_id: int, data: memoryview) -> bytes:
+    """Return data as frames that do not end their stream, and count it as sent.
+
+    The data must fit into the stream's window, and what h2 has to send must be sent already.
+    """
+    connection.outbound_flow_control_window -= len(data)
+    connection.streams[stream_id].outbound_flow_control_window -= len(data)
+    frame_size = connection.max_outbound_frame_size
+    parts: list[bytes | memoryview] = []
+    for start in range(0, len(data), frame_size):
+        part = data[start : start + frame_size]
+        parts += (len(part).to_bytes(3), _DATA_FRAME, stream_id.to_bytes(4), part)
+    return b"".join(parts)
 
 
 def on_goaway(protocol: H2Protocol, leave: Callable[[int], None]) -> None:

@@ -1,9 +1,7 @@
 """The client's end: bounded dialling, checked replies, goodbyes, and an end that is final."""
 
 import asyncio
-import contextlib
 import socket
-import ssl
 from pathlib import Path
 
 import pytest
@@ -11,13 +9,24 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 from hyperframe.frame import GoAwayFrame
 
-from iop_edge.net import Address, Tls, server_context
+from iop_edge.net import Address, Tls
 from iop_edge.schema.wire import WireError
-from iop_edge.transport.channel import ClientChannel, TlsRefusedError
-from iop_pb.iop.runtime.v1 import HandshakeResponse
-from tests.pki import CA, EDGE, NODE, STRANGER
+from iop_edge.transport.channel import ClientChannel
+from iop_pb.iop.runtime.v1 import HandshakeRequest, HandshakeResponse
+from tests.pki import CA
 from tests.support import run
-from tests.unit.transport.service import REPLY, REQUEST, STREAM, Call, Pause, Service, ask, dialled, serving
+from tests.unit.transport.service import (
+    REPLY,
+    REQUEST,
+    STREAM,
+    UNARY,
+    Call,
+    Pause,
+    Service,
+    ask,
+    dialled,
+    serving,
+)
 
 UNKNOWN_FRAME = (6).to_bytes(3) + b"\x42\0" + (0).to_bytes(4) + b"grease"
 
@@ -60,6 +69,25 @@ def test_request_may_be_encoded_before() -> None:
 
     run(scenario())
     assert seen == [REQUEST]
+
+
+@pytest.mark.parametrize("size", [0, 16_384 - 7, 65_535, 3 << 20])
+def test_request_of_any_size_arrives_whole(size: int) -> None:
+    received: list[str] = []
+
+    async def take(call: Call) -> None:
+        request = await call.recv_message()
+        assert request is not None
+        received.append(request.edge_id)
+        await call.send_message(REPLY)
+
+    async def scenario() -> None:
+        async with serving(Service(take), max_request_bytes=16 << 20) as (_, address), dialled(address) as channel:
+            request = HandshakeRequest(edge_id="e" * size)
+            await channel.unary(UNARY, request, HandshakeResponse, deadline=30)
+
+    run(scenario())
+    assert received == ["e" * size]
 
 
 def test_caller_is_told_when_the_request_is_sent() -> None:
@@ -331,96 +359,5 @@ def test_unix_socket_is_dialled(tmp_path: Path) -> None:
         path = Address(path=str(tmp_path / "node.sock"))
         async with serving(Service(), path) as (_, address), dialled(address) as channel:
             assert await ask(channel) == REPLY
-
-    run(scenario())
-
-
-MUTUAL = Tls(ca=CA, cert=NODE.cert, key=NODE.key)
-
-
-@pytest.mark.parametrize(
-    ("server", "client"),
-    [
-        pytest.param(NODE, Tls(ca=CA), id="the host of the address"),
-        pytest.param(NODE, Tls(ca=CA, server_name="node.test"), id="another name"),
-        pytest.param(MUTUAL, Tls(ca=CA, cert=EDGE.cert, key=EDGE.key), id="both ends"),
-    ],
-)
-def test_tls_connects_ends_that_trust_each_other(server: Tls, client: Tls) -> None:
-    async def scenario() -> None:
-        async with serving(Service(), tls=server) as (_, address), dialled(address, tls=client) as channel:
-            assert await ask(channel) == REPLY
-
-    run(scenario())
-
-
-@pytest.mark.parametrize(
-    "client",
-    [
-        pytest.param(Tls(ca=STRANGER), id="another authority"),
-        pytest.param(Tls(ca=CA, server_name="other.test"), id="a name that the certificate does not carry"),
-    ],
-)
-def test_certificate_that_does_not_verify_is_told_apart(client: Tls) -> None:
-    async def scenario() -> None:
-        async with serving(Service(), tls=NODE) as (_, address), dialled(address, tls=client) as channel:
-            with pytest.raises(ssl.SSLCertVerificationError):
-                await ask(channel)
-
-    run(scenario())
-
-
-def test_client_without_a_certificate_is_refused_where_one_is_asked_for() -> None:
-    async def scenario() -> None:
-        async with serving(Service(), tls=MUTUAL) as (_, address), dialled(address, tls=Tls(ca=CA)) as channel:
-            with pytest.raises(TlsRefusedError):
-                await ask(channel)
-
-    run(scenario())
-
-
-def test_alert_of_a_peer_that_refuses_the_certificate_is_raised() -> None:
-    """Other servers than asyncio's say why they refuse."""
-
-    def refuse(listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        with connection.dup() as kept:
-            with pytest.raises(ssl.SSLError):
-                server_context(MUTUAL).wrap_socket(connection, server_side=True)
-            with contextlib.suppress(ConnectionResetError):
-                while kept.recv(4096):
-                    pass  # what is not read would make the end a reset, which can overtake the alert
-
-    async def scenario() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            address = Address(host="127.0.0.1", port=listener.getsockname()[1])
-            refusing = asyncio.create_task(asyncio.to_thread(refuse, listener))
-            async with dialled(address, tls=Tls(ca=CA)) as channel:
-                with pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"):
-                    await ask(channel)
-            await refusing
-
-    run(scenario())
-
-
-def test_call_that_is_given_up_says_nothing_of_certificates() -> None:
-    async def scenario() -> None:
-        service = Service(unary=Pause())
-        async with serving(service, tls=NODE) as (_, address), dialled(address, tls=Tls(ca=CA)) as channel:
-            await channel.connect()
-            asking = asyncio.create_task(ask(channel))
-            await asyncio.sleep(0)
-            channel.close()
-            with pytest.raises(StreamTerminatedError):
-                await asking
-
-    run(scenario())
-
-
-def test_plain_text_peer_is_no_tls_peer() -> None:
-    async def scenario() -> None:
-        async with serving(Service()) as (_, address), dialled(address, tls=Tls(ca=CA)) as channel:
-            with pytest.raises((ssl.SSLError, OSError)):
-                await ask(channel)
 
     run(scenario())
