@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from iop_edge.payload.build import UnknownNodeError, node_payload
     from iop_edge.refresh.plan import Plan, plan
     from iop_edge.refresh.result import Change, Mode, NodeReport, RefreshResult, Status
+    from iop_edge.runtime.explain import Dispatch
     from iop_edge.runtime.lease import Lease
     from iop_edge.runtime.pool import ProviderPool
-    from iop_edge.runtime.refusal import NoProviderError
+    from iop_edge.runtime.refusal import NoProviderError, Refusal, RefusalReason
 
 __all__ = [
     "AdminClient",
     "Change",
     "ConfigError",
+    "Dispatch",
     "Edge",
     "EdgeError",
     "Lease",
@@ -36,6 +38,8 @@ __all__ = [
     "Plan",
     "ProviderPool",
     "RefreshResult",
+    "Refusal",
+    "RefusalReason",
     "Report",
     "Snapshot",
     "Span",
@@ -59,9 +63,10 @@ _HOMES: Final = {
     "iop_edge.payload.build": ("UnknownNodeError", "node_payload"),
     "iop_edge.refresh.plan": ("Plan", "plan"),
     "iop_edge.refresh.result": ("Change", "Mode", "NodeReport", "RefreshResult", "Status"),
+    "iop_edge.runtime.explain": ("Dispatch",),
     "iop_edge.runtime.lease": ("Lease",),
     "iop_edge.runtime.pool": ("ProviderPool",),
-    "iop_edge.runtime.refusal": ("NoProviderError",),
+    "iop_edge.runtime.refusal": ("NoProviderError", "Refusal", "RefusalReason"),
 }
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -94,6 +94,7 @@ class Edge:
         try:
             yield edge
         finally:
+            edge._pool.close()
             await edge._confirmation.close()
             await edge._coordinator.close()
             await edge._fleet.close()

@@ -69,7 +69,7 @@ class _Obvious:
 
     def expected(self, model: str) -> str | RefusalReason:
         if model not in self.models:
-            return RefusalReason.UNKNOWN_MODEL
+            return RefusalReason.UNKNOWN
         usable = [name for name in self.models[model] if self.is_usable(self.providers[name])]
         free = [name for name in usable if self.running.count(name) < self.providers[name]["capacity"]]
         if not free:

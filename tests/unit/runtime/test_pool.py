@@ -7,7 +7,7 @@ import pytest
 from iop_edge.ids import ModelId, NodeId, ProviderId
 from iop_edge.runtime.lease import Lease
 from iop_edge.runtime.pool import ProviderPool
-from iop_edge.runtime.refusal import NoProviderError, Refusal, RefusalReason
+from iop_edge.runtime.refusal import Refusal, RefusalReason
 from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 from iop_edge.schema import table
 from tests.unit.runtime.configs import provider, snapshot
@@ -128,7 +128,7 @@ def test_a_second_release_changes_nothing() -> None:
             RefusalReason.NO_PROVIDER,
         ),
         (lambda pool: pool.reconfigure(snapshot([provider("a")], {"m": []})), RefusalReason.NO_PROVIDER),
-        (lambda pool: pool.reconfigure(snapshot([provider("a")], {})), RefusalReason.UNKNOWN_MODEL),
+        (lambda pool: pool.reconfigure(snapshot([provider("a")], {})), RefusalReason.UNKNOWN),
         (lambda pool: pool.try_acquire(M), RefusalReason.BUSY),
     ],
     ids=["unreachable", "unhealthy", "disabled", "no members", "model gone", "full"],
@@ -310,16 +310,3 @@ def test_acquire_gives_the_place_back_when_its_task_is_cancelled() -> None:
 
     asyncio.run(cancel())
     assert status(pool, "a").in_flight == 0
-
-
-def test_acquire_raises_the_refusal_when_nobody_takes_the_request() -> None:
-    pool = pool_of(provider("a"))
-    take(pool)
-
-    async def use() -> None:
-        async with pool.acquire("m"):
-            pytest.fail("nobody was free")
-
-    with pytest.raises(NoProviderError, match="as many requests as it takes") as caught:
-        asyncio.run(use())
-    assert caught.value.refusal == Refusal(M, RefusalReason.BUSY)

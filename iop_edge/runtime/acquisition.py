@@ -1,0 +1,65 @@
+"""A request for a place, as an asyncio program makes it."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import cast
+
+from iop_edge.runtime.dispatcher import Dispatcher
+from iop_edge.runtime.lease import Lease
+from iop_edge.runtime.refusal import NoProviderError, Refusal
+from iop_edge.runtime.waiter import Waiter
+
+Outcome = Lease | Refusal | Waiter
+
+
+class Acquisition:
+    """Holds a place for as long as an `async with` block runs. It can be entered again when it has been left.
+
+    Args:
+        dispatcher: who gives places.
+        ask: asks it for one.
+    """
+
+    __slots__ = ("_ask", "_dispatcher", "_lease")
+
+    def __init__(self, dispatcher: Dispatcher, ask: Callable[[], Outcome]) -> None:
+        self._dispatcher = dispatcher
+        self._ask = ask
+        self._lease: Lease | None = None
+
+    async def __aenter__(self) -> Lease:
+        if self._lease is not None:
+            raise RuntimeError("this request holds a place already")
+        outcome = self._ask()
+        if isinstance(outcome, Waiter):
+            outcome = await _settled(self._dispatcher, outcome)
+        if isinstance(outcome, Refusal):
+            raise NoProviderError(outcome)
+        self._lease = outcome
+        return outcome
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            lease.release()
+
+
+async def _settled(dispatcher: Dispatcher, waiter: Waiter) -> Lease | Refusal:
+    settled = asyncio.get_running_loop().create_future()
+    waiter.wake = partial(_set_done, settled)
+    try:
+        await settled
+    except asyncio.CancelledError:
+        # The place may have been given in the same turn of the loop; then it goes to the next one.
+        dispatcher.cancel(waiter)
+        raise
+    return cast("Lease | Refusal", waiter.outcome)
+
+
+def _set_done(settled: "asyncio.Future[None]") -> None:
+    if not settled.done():
+        settled.set_result(None)

@@ -1,0 +1,69 @@
+"""What is remembered of a provider id while configs come and go: its requests, its turn, its health, its line."""
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from iop_edge.ids import ProviderId
+from iop_edge.runtime.catalogue import Provider
+from iop_edge.runtime.status import Health, ProviderState
+
+if TYPE_CHECKING:
+    from iop_edge.runtime.group import Group
+    from iop_edge.runtime.waiter import Waiter
+
+
+class Seat:
+    """One provider id.
+
+    `provider` is None between the removal of a provider and the end of its last request. `turn` is the number of the
+    dispatch that chose it last. `places` is how many requests it takes at once: 0 while it takes none.
+
+    `queue` holds who waits, in the order of arrival. `outside` holds who would, but found the queue full.
+    """
+
+    __slots__ = ("groups", "health", "id", "in_flight", "outside", "places", "provider", "queue", "turn")
+
+    def __init__(self, provider_id: ProviderId) -> None:
+        self.id = provider_id
+        self.provider: Provider | None = None
+        self.in_flight = 0
+        self.turn = 0
+        self.health = Health.UNKNOWN
+        self.places = 0
+        self.groups: dict[Group, int] = {}
+        # Taking the first of a plain dict again and again costs more with each that was taken before.
+        self.queue: OrderedDict[Waiter, None] = OrderedDict()
+        self.outside: OrderedDict[Waiter, None] = OrderedDict()
+
+    @property
+    def present(self) -> Provider:
+        """The provider, of a seat that has one."""
+        assert self.provider is not None
+        return self.provider
+
+    def follow(self, provider: Provider | None) -> None:
+        """Take up what a new config says; a provider that left its Node has an unknown health."""
+        if self.provider is None or provider is None or self.provider.node_id != provider.node_id:
+            self.health = Health.UNKNOWN
+        self.provider = provider
+        if provider is None:
+            self.places = 0
+
+    def obstacle(self, *, reachable: bool) -> ProviderState | None:
+        """Return what keeps new requests away, apart from load; None: nothing does (POL-01, POL-04)."""
+        provider = self.provider
+        if provider is None or not provider.enabled:
+            return ProviderState.DISABLED
+        if not reachable:
+            return ProviderState.UNREACHABLE
+        if provider.watched and self.health is Health.UNHEALTHY:
+            return ProviderState.UNHEALTHY
+        return None
+
+    def first_in_line(self) -> "Waiter | None":
+        """Return who gets the next place: whoever waits, then whoever would have waited."""
+        return next(iter(self.queue or self.outside), None)
+
+    def has_queue_room(self) -> bool:
+        """Tell whether one more may wait."""
+        return len(self.queue) < self.present.queue.limit

@@ -1,0 +1,44 @@
+"""A request that waits for a place."""
+
+from collections.abc import Callable, Collection
+
+from iop_edge.ids import ProviderId
+from iop_edge.runtime.group import Group, turn
+from iop_edge.runtime.lease import Lease
+from iop_edge.runtime.refusal import Refusal
+from iop_edge.runtime.seat import Seat
+
+
+def _nobody() -> None:
+    """Tell nobody."""
+
+
+class Waiter:
+    """One request that waits, until `outcome` is set; then `wake` is called, once.
+
+    `arrival` numbers the requests that have ever waited. `queues` are the seats that it waits at, `outside` those whose
+    queue was full. `deadlines` says when it leaves each seat that it has waited at, in seconds of the pool's clock;
+    None: it stays.
+    """
+
+    __slots__ = ("arrival", "avoid", "deadlines", "group", "outcome", "outside", "queues", "wake")
+
+    def __init__(self, group: Group, avoid: Collection[ProviderId], arrival: int) -> None:
+        self.group = group
+        self.avoid = avoid
+        self.arrival = arrival
+        self.queues: set[Seat] = set()
+        self.outside: set[Seat] = set()
+        self.deadlines: dict[ProviderId, float | None] = {}
+        self.outcome: Lease | Refusal | None = None
+        self.wake: Callable[[], None] = _nobody
+
+    def best(self) -> Seat:
+        """Return the free seat whose turn it is, of those that the request waits for; there is one."""
+        free = [seat for seat in (*self.queues, *self.outside) if seat.in_flight < seat.places]
+        return free[0] if len(free) == 1 else min(free, key=lambda seat: turn(seat, seat.groups[self.group]))
+
+    def settle(self, outcome: Lease | Refusal) -> None:
+        """End the wait."""
+        self.outcome = outcome
+        self.wake()
