@@ -14,24 +14,34 @@ def provider(
     priority: int = 0,
     enabled: bool = True,
     mode: str = "passive",
+    category: str = "local_inference",
+    models: Sequence[str] = (),
+    **queue: int,
 ) -> dict[str, Any]:
-    """One provider; `node` says where it stands."""
+    """One provider; `node` says where it stands, `queue` holds its `max_queue` and `queue_timeout_ms`."""
     return {
         "node": node,
         "id": name,
         "type": "ollama",
-        "category": "local_inference",
+        "category": category,
         "adapter": f"{name}-adapter",
-        "models": [f"{name}-model"],
+        "models": list(models) or [f"{name}-model"],
         "health": {"mode": mode},
         "enabled": enabled,
         "capacity": capacity,
         "priority": priority,
+        **queue,
     }
 
 
-def snapshot(providers: Sequence[Mapping[str, Any]], models: Mapping[str, Sequence[str]]) -> Snapshot:
-    """A config of these providers, and of these models with the ids of their providers."""
+def snapshot(
+    providers: Sequence[Mapping[str, Any]],
+    models: Mapping[str, Sequence[str]],
+    *,
+    adapters: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    routes: Sequence[Mapping[str, str]] = (),
+) -> Snapshot:
+    """A config of these providers, of models with the ids of their providers, of adapters by node, and of routes."""
     nodes: dict[str, list[dict[str, Any]]] = {}
     for item in providers:
         fields = {name: value for name, value in item.items() if name != "node"}
@@ -43,7 +53,11 @@ def snapshot(providers: Sequence[Mapping[str, Any]], models: Mapping[str, Sequen
     return Snapshot(
         {
             "edge": {"id": "edge-1"},
+            "openai": {"model_routes": list(routes)},
             "models": groups,
-            "nodes": [{"id": node, "providers": items} for node, items in nodes.items()],
+            "nodes": [
+                {"id": node, "providers": items, "adapters": list((adapters or {}).get(node, ()))}
+                for node, items in nodes.items()
+            ],
         }
     )
