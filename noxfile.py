@@ -110,6 +110,13 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def soak(session: nox.Session) -> None:
+    """Hold the pool against its slow model for 100,000 steps, which takes some minutes."""
+    _install_project(session, "test")
+    session.run("pytest", "--hypothesis-profile=soak", "tests/property/test_pool.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure loading, planning and, where Go is, pushing, as ratios to a yardstick of the same run."""
     _install_project(session, "test", "oracle")

@@ -11,6 +11,9 @@ from tests import contract
 hypothesis.settings.register_profile("desk", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=3_000, print_blob=True)
+hypothesis.settings.register_profile(
+    "soak", deadline=None, max_examples=1_000, stateful_step_count=100, print_blob=True
+)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 _ITEMS = pytest.StashKey[list[pytest.Item]]()

@@ -1,92 +1,59 @@
 """The pool against a model of it that is slow and obvious."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from iop_edge.ids import ModelId, NodeId, ProviderId
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.runtime import explain
+from iop_edge.runtime.dispatcher import Dispatcher
+from iop_edge.runtime.explain import Dispatch
 from iop_edge.runtime.lease import Lease
-from iop_edge.runtime.pool import ProviderPool
-from iop_edge.runtime.refusal import RefusalReason
+from iop_edge.runtime.refusal import Refusal
 from iop_edge.runtime.status import Health
+from iop_edge.runtime.waiter import Waiter
+from tests.property.slow_pool import Request, SlowPool
 from tests.unit.runtime.configs import provider, snapshot
 
 _PROVIDERS = ("a", "b", "c", "d")
 _NODES = ("n1", "n2")
 _MODELS = ("m", "n")
 
+Config = tuple[list[dict[str, Any]], dict[str, list[str]]]
+
+
+@st.composite
+def _queues(draw: st.DrawFn) -> dict[str, int]:
+    queue = {"max_queue": draw(st.integers(0, 2)), "queue_timeout_ms": draw(st.sampled_from([0, 1000, 2000, 5000]))}
+    return {name: queue[name] for name in draw(st.sets(st.sampled_from(sorted(queue))))}
+
 
 @st.composite
 def _provider_lists(draw: st.DrawFn) -> list[dict[str, Any]]:
     return [
-        provider(
-            name,
-            node=draw(st.sampled_from(_NODES)),
-            capacity=draw(st.integers(1, 3)),
-            priority=draw(st.integers(0, 1)),
-            enabled=draw(st.booleans()),
-            mode=draw(st.sampled_from(["none", "passive"])),
-        )
+        {
+            **provider(
+                name,
+                node=draw(st.sampled_from(_NODES)),
+                capacity=draw(st.integers(1, 3)),
+                priority=draw(st.integers(0, 1)),
+                enabled=draw(st.integers(0, 3)) > 0,
+                mode=draw(st.sampled_from(["none", "passive"])),
+            ),
+            **draw(_queues()),
+        }
         for name in draw(st.lists(st.sampled_from(_PROVIDERS), unique=True, min_size=1))
     ]
 
 
 @st.composite
-def _configs(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+def _configs(draw: st.DrawFn) -> Config:
     providers = draw(_provider_lists())
     names = st.sampled_from([item["id"] for item in providers])
     models = draw(st.dictionaries(st.sampled_from(_MODELS), st.lists(names, unique=True), min_size=1))
     return providers, models
-
-
-@dataclass
-class _Obvious:
-    """Says what the pool must do, by going through everything each time."""
-
-    providers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    models: dict[str, list[str]] = field(default_factory=dict)
-    reachable: set[str] = field(default_factory=set)
-    unhealthy: set[str] = field(default_factory=set)
-    running: list[str] = field(default_factory=list)
-    dispatches: list[str] = field(default_factory=list)
-
-    def reconfigure(self, providers: list[dict[str, Any]], models: dict[str, list[str]]) -> None:
-        before, self.providers = self.providers, {item["id"]: item for item in providers}
-        self.models = models
-        for name in _PROVIDERS:
-            if before.get(name, {}).get("node") != self.providers.get(name, {}).get("node"):
-                self.unhealthy.discard(name)
-            if name not in self.providers:
-                self.forget_if_idle(name)
-
-    def forget_if_idle(self, name: str) -> None:
-        if name not in self.running:
-            self.dispatches = [other for other in self.dispatches if other != name]
-
-    def expected(self, model: str) -> str | RefusalReason:
-        if model not in self.models:
-            return RefusalReason.UNKNOWN
-        usable = [name for name in self.models[model] if self.is_usable(self.providers[name])]
-        free = [name for name in usable if self.running.count(name) < self.providers[name]["capacity"]]
-        if not free:
-            return RefusalReason.BUSY if usable else RefusalReason.NO_PROVIDER
-        load = min(self.running.count(name) for name in free)
-        free = [name for name in free if self.running.count(name) == load]
-        first = min(self.providers[name]["priority"] for name in free)
-        free = [name for name in free if self.providers[name]["priority"] == first]
-        rested = [name for name in free if name not in self.dispatches]
-        return rested[0] if rested else next(name for name in self.by_last_dispatch() if name in free)
-
-    def by_last_dispatch(self) -> list[str]:
-        return list(dict.fromkeys(self.dispatches[::-1]))[::-1]
-
-    def is_usable(self, item: dict[str, Any]) -> bool:
-        healthy = item["health"]["mode"] == "none" or item["id"] not in self.unhealthy
-        return item["enabled"] and item["node"] in self.reachable and healthy
 
 
 class PoolMachine(RuleBasedStateMachine):
@@ -94,25 +61,34 @@ class PoolMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pool = ProviderPool(Snapshot({}))
-        self.model = _Obvious()
-        self.leases: list[Lease] = []
+        self.model = SlowPool()
+        self.pool = Dispatcher(lambda: self.model.now, lambda _: None)
+        self.held: list[tuple[str, Lease]] = []
+        self.waiting: list[tuple[Request, Waiter]] = []
 
     @initialize(config=_configs())
-    def start(self, config: tuple[list[dict[str, Any]], dict[str, list[str]]]) -> None:
+    def start(self, config: Config) -> None:
         self.reconfigure(config)
         for node in _NODES:
             self.set_reachable(node, reachable=True)
 
     @rule(config=_configs())
-    def reconfigure(self, config: tuple[list[dict[str, Any]], dict[str, list[str]]]) -> None:
-        self.pool.reconfigure(snapshot(*config))
+    def reconfigure(self, config: Config) -> None:
+        self.pool.reconfigure(snapshot(*config).tree)
         self.model.reconfigure(*config)
+
+    @rule(changes=_provider_lists())
+    def change_some(self, changes: list[dict[str, Any]]) -> None:
+        changed = {item["id"]: item for item in changes}
+        providers = [changed.get(name, item) for name, item in self.model.providers.items()]
+        self.reconfigure((providers, self.model.models))
 
     @rule(node=st.sampled_from(_NODES), reachable=st.booleans())
     def set_reachable(self, node: str, reachable: bool) -> None:
-        self.pool.set_node_reachable(NodeId(node), reachable)
+        self.pool.set_reachable(NodeId(node), reachable=reachable)
         (self.model.reachable.add if reachable else self.model.reachable.discard)(node)
+        self.model.expire()
+        self.model.settle("no_provider")
 
     @rule(
         node=st.sampled_from(_NODES),
@@ -123,40 +99,110 @@ class PoolMachine(RuleBasedStateMachine):
         self.pool.set_health(NodeId(node), ProviderId(name), health)
         if self.model.providers.get(name, {}).get("node") == node:
             (self.model.unhealthy.discard if health is Health.HEALTHY else self.model.unhealthy.add)(name)
+            self.model.expire()
+            self.model.settle("no_provider")
+
+    @rule(model=st.sampled_from(_MODELS), avoid=st.frozensets(st.sampled_from(_PROVIDERS), max_size=1))
+    def ask(self, model: str, avoid: frozenset[str]) -> None:
+        group = self.pool.models.get(ModelId(model))
+        assert (group is None) == (model not in self.model.models)
+        if group is None:
+            return
+        self.pool.expire()
+        outcome = self.pool.take_or_wait(group, frozenset(map(ProviderId, avoid)))
+        request = self.model.ask(model, avoid)
+        if isinstance(outcome, Waiter):
+            self.waiting.append((request, outcome))
+        else:
+            self.take_in(request.outcome, outcome)
 
     @rule(model=st.sampled_from(_MODELS))
-    def acquire(self, model: str) -> None:
-        expected = self.model.expected(model)
-        outcome = self.pool.try_acquire(ModelId(model))
+    def ask_at_once(self, model: str) -> None:
+        group = self.pool.models.get(ModelId(model))
+        if group is not None:
+            self.take_in(self.model.ask_at_once(model), self.pool.take(group))
+
+    @rule(seconds=st.sampled_from([0.5, 1.0, 2.0, 30.0]))
+    def let_time_pass(self, seconds: float) -> None:
+        self.model.now += seconds
+        self.pool.expire()
+        self.model.expire()
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), times=st.integers(1, 2))
+    def end(self, data: st.DataObject, times: int) -> None:
+        name, lease = self.held.pop(data.draw(st.integers(0, len(self.held) - 1)))
+        for _ in range(times):
+            lease.release()
+        self.model.end(name)
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        request, waiter = self.waiting.pop(data.draw(st.integers(0, len(self.waiting) - 1)))
+        self.pool.cancel(waiter)
+        self.model.cancel(request)
+
+    @precondition(lambda self: not self.model.is_closed)
+    @rule(sure=st.integers(0, 19))
+    def close(self, sure: int) -> None:
+        if not sure:
+            self.pool.close()
+            self.model.close()
+
+    def take_in(self, expected: str, outcome: Lease | Refusal) -> None:
         if isinstance(outcome, Lease):
-            assert outcome.provider_id == expected
+            assert f"[{outcome.provider_id}]" == expected
             assert outcome.target == f"{outcome.provider_id}-model"
-            self.leases.append(outcome)
-            self.model.running.append(outcome.provider_id)
-            self.model.dispatches.append(outcome.provider_id)
+            self.held.append((outcome.provider_id, outcome))
         else:
             assert outcome.reason == expected
 
-    @rule(data=st.data(), times=st.integers(1, 2))
-    def release(self, data: st.DataObject, times: int) -> None:
-        if not self.leases:
-            return
-        lease = self.leases.pop(data.draw(st.integers(0, len(self.leases) - 1)))
-        for _ in range(times):
-            lease.release()
-        self.model.running.remove(lease.provider_id)
-        if lease.provider_id not in self.model.providers:
-            self.model.forget_if_idle(lease.provider_id)
+    @invariant()
+    def the_same_requests_have_been_settled(self) -> None:
+        for request, waiter in self.waiting:
+            if waiter.outcome is None:
+                assert request.outcome == "waits"
+            else:
+                self.take_in(request.outcome, waiter.outcome)
+        self.waiting = [each for each in self.waiting if each[1].outcome is None]
 
     @invariant()
-    def counts_agree(self) -> None:
-        shown = {item.provider_id: item.in_flight for item in self.pool.statuses()}
-        assert shown == {name: self.model.running.count(name) for name in sorted(self.model.providers)}
+    def the_same_requests_run_and_wait(self) -> None:
+        shown = {item.provider_id: (item.in_flight, item.queued) for item in explain.statuses(self.pool)}
+        waiting = self.model.waiting
+        assert shown == {
+            name: (self.model.running.count(name), sum(name in each.entered for each in waiting))
+            for name in sorted(self.model.providers)
+        }
+
+    @invariant()
+    def the_next_deadline_is_known(self) -> None:
+        deadlines = [each.deadlines[name] for each in self.model.waiting for name in each.entered]
+        assert self.pool.next_deadline() == min((each for each in deadlines if each is not None), default=None)
+
+    @invariant()
+    def no_request_waits_while_a_provider_that_it_would_take_is_free(self) -> None:
+        for request in self.model.waiting:
+            names = self.model.models[request.model]
+            assert not self.model.free([name for name in names if self.model.takes(name, request)])
+
+    @invariant()
+    def what_is_explained_is_what_happens(self) -> None:
+        for model, group in self.pool.models.items():
+            said: Dispatch = explain.dispatch(self.pool, group)
+            usable = [name for name in self.model.models[model] if self.model.is_usable(name)]
+            free = self.model.free(usable)
+            assert (said.chosen in free) if free else (said.chosen is None)
+            assert set(said.queues) == (set() if free else {name for name in usable if self.model.has_room(name)})
 
     @invariant()
     def a_disabled_provider_shows_no_capacity(self) -> None:
-        shown = {item.provider_id for item in self.pool.statuses() if not item.capacity}
+        shown = {item.provider_id for item in explain.statuses(self.pool) if not item.capacity}
         assert shown == {name for name, item in self.model.providers.items() if not item["enabled"]}
 
 
-TestPool = pytest.mark.contract("POL-01")(pytest.mark.contract("POL-05")(PoolMachine.TestCase))
+_RULES = ("POL-01", "POL-02", "POL-03", "POL-05")
+TestPool = PoolMachine.TestCase
+for _id in _RULES:
+    TestPool = pytest.mark.contract(_id)(TestPool)
