@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from iop_edge.refresh.result import Change, Mode, NodeReport, RefreshResult, Status
     from iop_edge.runtime.explain import Dispatch
     from iop_edge.runtime.lease import Lease
+    from iop_edge.runtime.openai_error import openai_error
     from iop_edge.runtime.pool import ProviderPool
+    from iop_edge.runtime.prepare import Execution, RequestPolicy
     from iop_edge.runtime.refusal import NoProviderError, Refusal, RefusalReason
+    from iop_edge.runtime.request import RequestFacts
+    from iop_edge.runtime.request_refusal import RequestRefusal
 
 __all__ = [
     "AdminClient",
@@ -31,6 +35,7 @@ __all__ = [
     "Dispatch",
     "Edge",
     "EdgeError",
+    "Execution",
     "Lease",
     "Mode",
     "NoProviderError",
@@ -41,6 +46,9 @@ __all__ = [
     "Refusal",
     "RefusalReason",
     "Report",
+    "RequestFacts",
+    "RequestPolicy",
+    "RequestRefusal",
     "Snapshot",
     "Span",
     "Status",
@@ -50,6 +58,7 @@ __all__ = [
     "check",
     "load",
     "node_payload",
+    "openai_error",
     "plan",
 ]
 
@@ -65,8 +74,12 @@ _HOMES: Final = {
     "iop_edge.refresh.result": ("Change", "Mode", "NodeReport", "RefreshResult", "Status"),
     "iop_edge.runtime.explain": ("Dispatch",),
     "iop_edge.runtime.lease": ("Lease",),
+    "iop_edge.runtime.openai_error": ("openai_error",),
     "iop_edge.runtime.pool": ("ProviderPool",),
+    "iop_edge.runtime.prepare": ("Execution", "RequestPolicy"),
     "iop_edge.runtime.refusal": ("NoProviderError", "Refusal", "RefusalReason"),
+    "iop_edge.runtime.request": ("RequestFacts",),
+    "iop_edge.runtime.request_refusal": ("RequestRefusal",),
 }
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
 

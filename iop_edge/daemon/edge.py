@@ -29,6 +29,7 @@ from iop_edge.push.settings import DEFAULTS, Settings
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Mode, RefreshResult, Status
 from iop_edge.runtime.pool import ProviderPool
+from iop_edge.runtime.prepare import RequestPolicy
 from iop_edge.runtime.status import Health
 from iop_edge.store.base import DEFAULT_LIMIT, Store
 from iop_edge.store.memory import MemoryStore
@@ -50,6 +51,7 @@ class Edge:
         self._files = files
         self._started_at_ms = time.time_ns() // 1_000_000
         self._pool = ProviderPool(running.snapshot)
+        self._policy = RequestPolicy.of(running.snapshot)
         self._tally = Tally()
         self._fleet = Fleet(
             EdgeId(running.snapshot.tree["edge"]["id"]),
@@ -118,6 +120,11 @@ class Edge:
     def pool(self) -> ProviderPool:
         """The providers, as the running config wants them used."""
         return self._pool
+
+    @property
+    def policy(self) -> RequestPolicy:
+        """What the running config makes of requests. It is swapped whole, together with the pool's config."""
+        return self._policy
 
     async def refresh(
         self,
@@ -267,6 +274,7 @@ class Edge:
         )
 
     def _swap(self, running: Running) -> None:
+        self._policy = RequestPolicy.of(running.snapshot)
         self._pool.reconfigure(running.snapshot)
 
     def _take_result(self, request: Request, result: RefreshResult, before: Running) -> None:
