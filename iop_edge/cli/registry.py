@@ -42,6 +42,7 @@ COMMANDS: Final = (
     Command(("config", "rollback"), "go back to the config of an old revision"),
     Command(("serve",), "run an Edge"),
     Command(("status",), "say what the running Edge runs"),
+    Command(("explain-dispatch",), "say which provider a new request would get, or wait for, and why"),
     Command(("node", "run"), "run a reference Node"),
     Command(("node", "payload"), "print what the Edge would push to a Node, without secrets"),
     Command(("demo",), "one Edge and three Nodes on this machine: push, dry run, apply, status"),

@@ -18,6 +18,7 @@ from iop_edge.load.source import Source
 from iop_edge.net import AddressError, Tls, client_context, parse_address
 from iop_edge.refresh.attempt import Attempt, Options
 from iop_edge.refresh.result import Mode, RefreshResult
+from iop_edge.runtime.explanation import Explanation
 from iop_edge.schema.wire import WireError
 from iop_edge.transport.channel import ClientChannel
 from iop_pb.iop.admin import v1 as pb
@@ -106,6 +107,12 @@ class AdminClient:
         """Return what the Edge runs now."""
         response = await self._call("GetStatus", pb.GetStatusRequest(), pb.GetStatusResponse, _ASK_SECONDS)
         return convert.from_message(StatusSnapshot, _given(response.snapshot))
+
+    async def explain_dispatch(self, model: str) -> Explanation:
+        """Return what would become of a new request for a model group or a route, and why."""
+        request = pb.ExplainDispatchRequest(model=model)
+        response = await self._call("ExplainDispatch", request, pb.ExplainDispatchResponse, _ASK_SECONDS)
+        return convert.from_message(Explanation, _given(response.explanation))
 
     async def history(self, limit: int = 0) -> tuple[Attempt, ...]:
         """Return past attempts, the newest first; limit 0 leaves their number to the Edge."""

@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import betterproto2
 
@@ -16,6 +17,9 @@ from iop_edge.errors import EdgeError, Span, Violation
 from iop_edge.load.source import Source
 from iop_edge.refresh.attempt import Attempt, Options
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.runtime.explain import Candidate
+from iop_edge.runtime.explanation import DispatchKind, Explanation, milliseconds
+from iop_edge.runtime.refusal import RefusalReason
 from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 from iop_edge.schema.table import RefreshClass
 from iop_pb.google.protobuf import FieldMask
@@ -26,7 +30,9 @@ _Word = TypeVar("_Word", bound=Enum)
 
 _MESSAGES: Final[Mapping[type, type[betterproto2.Message]]] = {
     Attempt: pb.HistoryEntry,
+    Candidate: pb.DispatchCandidate,
     Change: pb.Change,
+    Explanation: pb.DispatchExplanation,
     Mask: pb.MessageMask,
     NodeReport: pb.NodeReport,
     NodeStatus: pb.NodeStatus,
@@ -39,12 +45,14 @@ _MESSAGES: Final[Mapping[type, type[betterproto2.Message]]] = {
 }
 _ENUMS: Final[Mapping[type, type[betterproto2.Enum]]] = {
     ChangeKind: pb.ChangeKind,
+    DispatchKind: pb.DispatchKind,
     Health: pb.ProviderHealth,
     Mode: pb.RefreshMode,
     NodeConnection: pb.NodeConnection,
     NodeOutcome: pb.NodeOutcome,
     ProviderState: pb.ProviderState,
     RefreshClass: pb.ChangeClass,
+    RefusalReason: pb.RefusalReason,
     Status: pb.RefreshStatus,
 }
 
@@ -97,6 +105,8 @@ def _to_wire(value: Any) -> Any:
 
 
 def _from_wire(hint: Any, value: Any) -> Any:
+    if get_origin(hint) in (Union, UnionType):
+        return None if value is None else _from_wire(get_args(hint)[0], value)
     if get_origin(hint) is tuple:
         return tuple(_from_wire(get_args(hint)[0], item) for item in value)
     if hint in _MESSAGES:
@@ -164,6 +174,19 @@ def _json_value(text: str | None) -> object:
         raise ConvertError("a value of a change is no JSON") from None
 
 
+def _write_candidate(candidate: Candidate) -> dict[str, Any]:
+    named = _fields_of(candidate)
+    named["queue_timeout_ms"] = milliseconds(named.pop("queue_timeout"))
+    return named
+
+
+def _read_candidate(message: pb.DispatchCandidate) -> Candidate:
+    hints = {name: hint for name, hint in _HINTS[Candidate].items() if name != "queue_timeout"}
+    named = {name: _from_wire(hint, getattr(message, name)) for name, hint in hints.items()}
+    timeout = message.queue_timeout_ms
+    return Candidate(**named, queue_timeout=None if timeout is None else timeout / 1000)
+
+
 def _write_mask(mask: Mask) -> dict[str, Any]:
     return {
         "path": mask.path,
@@ -190,12 +213,14 @@ def _read_violation(message: pb.Violation) -> Violation:
 
 _HINTS: Final[Mapping[type, Mapping[str, Any]]] = {cls: _hints_of(cls) for cls in _MESSAGES}
 _WRITERS: Final[Mapping[type, Callable[[Any], dict[str, Any]]]] = {
+    Candidate: _write_candidate,
     Change: _write_change,
     Mask: _write_mask,
     Source: _write_source,
     Violation: _write_violation,
 }
 _READERS: Final[Mapping[type, Callable[[Any], Any]]] = {
+    Candidate: _read_candidate,
     Change: _read_change,
     Mask: _read_mask,
     Source: _read_source,

@@ -78,6 +78,12 @@ class AdminService(pb.EdgeAdminServiceBase):
         with _answering():
             return pb.GetStatusResponse(snapshot=convert.to_message(await self._edge.status()))
 
+    async def explain_dispatch(self, message: pb.ExplainDispatchRequest) -> pb.ExplainDispatchResponse:
+        """Say what would become of a new request."""
+        with _answering():
+            explanation = self._edge.pool.explain_request(message.model)
+        return pb.ExplainDispatchResponse(explanation=convert.to_message(explanation))
+
     async def list_history(self, message: pb.ListHistoryRequest) -> pb.ListHistoryResponse:
         """List past attempts."""
         with _answering():

@@ -151,12 +151,14 @@ class Coordinator:
 
     def _not_loaded(self, request: Request, error: ConfigError) -> RefreshResult:
         revision = self._running.revision
+        stale = tuple(stale_expectations(request.options, revision, ""))
         return RefreshResult(
             status=Status.REJECTED,
             mode=request.mode,
             revision_before=revision,
             revision_after=revision,
-            violations=(*stale_expectations(request.options, revision, ""), *error.violations),
+            violations=(*stale, *error.violations),
+            violations_total=len(stale) + error.total,
             warnings=error.report.warnings,
         )
 

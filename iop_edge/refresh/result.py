@@ -88,6 +88,7 @@ class RefreshResult:
     """How a refresh ended (REF-06).
 
     Lists are sorted here, whatever order they come in; violations and warnings keep the order of their places in files.
+    `violations_total` counts also those violations that are not listed.
     """
 
     status: Status
@@ -105,6 +106,7 @@ class RefreshResult:
     warnings: tuple[Violation, ...] = ()
     pending: tuple[Change, ...] = ()
     reports: tuple[NodeReport, ...] = ()
+    violations_total: int = 0
 
     def __post_init__(self) -> None:
         self._sort("changes", self.changes, lambda change: change.path)
@@ -115,6 +117,7 @@ class RefreshResult:
         self._sort("pending", self.pending, lambda change: change.path)
         self._sort("reports", self.reports, lambda report: report.node_id)
         object.__setattr__(self, "violations", tuple(self.violations))
+        object.__setattr__(self, "violations_total", max(self.violations_total, len(self.violations)))
         object.__setattr__(self, "warnings", tuple(self.warnings))
 
     def _sort(self, name: str, items: Iterable[_T], key: Callable[[_T], str]) -> None:
@@ -136,6 +139,7 @@ def as_json(result: RefreshResult) -> dict[str, Any]:
         "changed_providers": list(result.changed_providers),
         "changed_models": list(result.changed_models),
         "violations": [violation_as_json(violation) for violation in result.violations],
+        "violations_total": result.violations_total,
         "warnings": [violation_as_json(warning) for warning in result.warnings],
         "pending": [change_as_json(change) for change in result.pending],
         "reports": [report_as_json(report) for report in result.reports],

@@ -13,6 +13,7 @@ from iop_edge.runtime import explain
 from iop_edge.runtime.acquisition import Acquisition, Outcome
 from iop_edge.runtime.dispatcher import NOBODY, Dispatcher
 from iop_edge.runtime.explain import Dispatch
+from iop_edge.runtime.explanation import Explanation, explain_request
 from iop_edge.runtime.keys import DispatchKey, ModelKey, RouteKey
 from iop_edge.runtime.lease import Lease
 from iop_edge.runtime.refusal import Refusal, RefusalReason
@@ -100,6 +101,10 @@ class ProviderPool:
         """Say what would become of a new request for a route, and why. Nothing is taken."""
         group = self._dispatcher.routes.get(route)
         return _unknown(RouteKey(RouteId(route))) if group is None else explain.dispatch(self._dispatcher, group)
+
+    def explain_request(self, model: str) -> Explanation:
+        """Say what would become of a new request whose `model` may be a model group's or a route's, and why."""
+        return explain_request(self._dispatcher, model)
 
     def statuses(self) -> tuple[ProviderStatus, ...]:
         """Return what can be said of each configured provider, by id."""

@@ -1,5 +1,6 @@
 """Results to render: made up, so that their look depends on the renderer alone."""
 
+from dataclasses import replace
 from typing import Final
 
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
@@ -116,6 +117,7 @@ RESULTS: Final = {
     "live-apply": LIVE_APPLY,
     "restart-live-only": RESTART_LIVE_ONLY,
     "rejected": REJECTED,
+    "rejected-for-much": replace(REJECTED, violations_total=1234),
     "refused-by-node": REFUSED_BY_NODE,
     "nothing": NOTHING,
 }

@@ -68,6 +68,25 @@ def test_payload(node: str) -> None:
     assert_golden(f"payload-{node}.json", outcome.out)
 
 
+DISPATCHES = {
+    "free": (0, "qwen3-coder", "--in-flight", "gpu-a-qwen=1"),
+    "waiting": (0, "qwen3-coder", "--in-flight", "gpu-a-qwen=4", "--queued", "gpu-a-qwen=2", "--unreachable", "gpu-b"),
+    "refused": (1, "gpt-4o-mini", "--unhealthy", "cloud-gpt"),
+}
+
+
+@pytest.mark.contract("POL-01", "POL-02", "POL-10")
+@pytest.mark.case("A4")
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("name", DISPATCHES)
+def test_explain_dispatch(name: str, form: str) -> None:
+    code, model, *load = DISPATCHES[name]
+    files = ("edge.yaml", "--private", "edge.private.yaml", "--offline")
+    outcome = invoke("explain-dispatch", str(model), *files, *map(str, load), "--format", form)
+    assert (outcome.code, outcome.err) == (code, "")
+    assert_golden(f"dispatch-{name}.{EXTENSIONS[form]}", outcome.out)
+
+
 def test_init() -> None:
     assert_golden("init.yaml", invoke("config", "init").out)
 

@@ -278,3 +278,19 @@ def test_go_client_is_told_why_a_config_is_rejected(go_programs: Path) -> None:
     assert [item["rule"] for item in result["violations"]] == ["credential.tracked"]
     assert status["edge_id"] == "edge-1"
     assert [item["provider_id"] for item in status["providers"]] == ["p-1"]
+
+
+@pytest.mark.contract("POL-01", "POL-04")
+def test_go_client_is_told_what_would_become_of_a_request(go_programs: Path) -> None:
+    async def scenario() -> list[Any]:
+        async with python_edge(snapshot()) as address:
+            asked = (go_programs / "calls", "explain", str(address))
+            return [(await lines_of(*asked, model))[0] for model in ("qwen", "qwen-30b")]
+
+    known, unknown = run(scenario())
+    assert (known["kind"], known["refusal"]) == ("DISPATCH_KIND_MODEL", "REFUSAL_REASON_NO_PROVIDER")
+    (candidate,) = known["candidates"]
+    assert (candidate["provider_id"], candidate["target"], candidate["capacity"]) == ("p-1", "qwen-30b", 1)
+    assert (candidate["status"], candidate["queue_timeout_ms"]) == ("PROVIDER_STATE_UNREACHABLE", "30000")
+    assert (unknown["refusal"], unknown["known_models"]) == ("REFUSAL_REASON_UNKNOWN", ["qwen"])
+    assert "kind" not in unknown

@@ -43,7 +43,13 @@ def _compare(arguments: argparse.Namespace, console: Console) -> RefreshResult:
         )
     except ConfigError as error:
         report = error.report
-        return RefreshResult(Status.REJECTED, Mode.DRY_RUN, violations=report.violations, warnings=report.warnings)
+        return RefreshResult(
+            Status.REJECTED,
+            Mode.DRY_RUN,
+            violations=report.violations,
+            violations_total=report.total,
+            warnings=report.warnings,
+        )
     return plan(old, new).result(Mode.DRY_RUN)
 
 

@@ -11,11 +11,17 @@ def report_text(report: Report, style: Style, *, ok: bool) -> str:
     """Return every violation and warning of a report, and the verdict that the exit code comes from too."""
     lines = [
         *violation_lines(report.violations, report.excerpts, style),
-        *([f"... and {report.total - len(report.violations)} more"] if report.total > len(report.violations) else []),
+        *unlisted(report.total, len(report.violations)),
         *warning_lines(report.warnings, report.excerpts, style),
         verdict(report, style, ok=ok),
     ]
     return "\n".join(lines)
+
+
+def unlisted(total: int, listed: int) -> Iterator[str]:
+    """Yield the line that says how many violations are not listed, if there are any."""
+    if total > listed:
+        yield f"... and {total - listed} more"
 
 
 def violation_lines(violations: Iterable[Violation], excerpts: Mapping[Span, Excerpt], style: Style) -> Iterator[str]:

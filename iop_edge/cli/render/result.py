@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from iop_edge.cli.render.report import violation_lines, warning_lines
+from iop_edge.cli.render.report import unlisted, violation_lines, warning_lines
 from iop_edge.cli.render.text import NO_NUMBER, counted, printable, shortened, table, value_text
 from iop_edge.cli.style import Paint, Style
 from iop_edge.refresh.result import Change, ChangeKind, Mode, NodeOutcome, NodeReport, RefreshResult, Status
@@ -74,7 +74,7 @@ def _comparison(result: RefreshResult, style: Style) -> str:
 
 def _amount(result: RefreshResult) -> str:
     if result.violations:
-        return counted(len(result.violations), "violation")
+        return counted(result.violations_total, "violation")
     restart = sum(change.refresh_class is RefreshClass.RESTART for change in result.changes)
     live = len(result.changes) - restart
     parts = [f"{counted(live, 'change')} live"] if live else []
@@ -86,6 +86,7 @@ def _body(result: RefreshResult, style: Style) -> Iterator[str]:
     if result.candidate_hash:
         yield style.paint(f"  candidate {result.candidate_hash}", Paint.FAINT)
     yield from violation_lines(result.violations, {}, style)
+    yield from unlisted(result.violations_total, len(result.violations))
     yield from warning_lines(result.warnings, {}, style)
     yield from change_lines(result.changes, style)
     if result.pending and result.pending != result.changes:

@@ -36,6 +36,7 @@ REJECTED = str(EXAMPLES / "edge.rejected.yaml")
         (["config", "migrate", EDGE], 0),
         (["config", "show", EDGE, "--private", PRIVATE, "--offline"], 0),
         (["config", "diff", EDGE, EDGE, "--private", PRIVATE, "--offline"], 0),
+        (["explain-dispatch", "qwen3-coder", EDGE, "--private", PRIVATE, "--offline"], 0),
         (["node", "payload", "gpu-a", EDGE, "--private", PRIVATE, "--offline"], 0),
     ],
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else None,

@@ -12,6 +12,10 @@ from iop_edge.ids import EdgeId, NodeId, ProviderId
 from iop_edge.load.source import Source
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.runtime.explain import Candidate
+from iop_edge.runtime.explanation import DispatchKind, Explanation
+from iop_edge.runtime.explanation import as_json as explanation_as_json
+from iop_edge.runtime.refusal import RefusalReason
 from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 from iop_edge.schema import table
 from iop_edge.schema.table import RefreshClass
@@ -40,7 +44,16 @@ RESULT = RefreshResult(
     warnings=(WARNING,),
     pending=CHANGES[3:],
     reports=(NodeReport("n", NodeOutcome.ROLLED_BACK, "it had taken it", 17),),
+    violations_total=1234,
 )
+FREE = Candidate(
+    ProviderId("p"), NodeId("n"), "m-7b", ProviderState.AVAILABLE, Health.HEALTHY, 1, 2, 0, 0, 100, None, 1, False, "a"
+)
+BUSY = Candidate(
+    ProviderId("q"), NodeId("n"), "m", ProviderState.BUSY, Health.UNKNOWN, 2, 2, 3, 4, 5, 0.001, None, True, "b"
+)
+CHOSEN = Explanation("m", DispatchKind.MODEL, ProviderId("p"), candidates=(FREE, BUSY))
+UNKNOWN = Explanation("x", refusal=RefusalReason.UNKNOWN, known_models=("m",), known_routes=("r",))
 STATUS = StatusSnapshot(
     edge_id=EdgeId("edge-1"),
     revision=4,
@@ -68,6 +81,9 @@ ATTEMPT = Attempt(
         RefreshResult(Status.APPLIED, Mode.DRY_RUN),
         STATUS,
         ATTEMPT,
+        CHOSEN,
+        Explanation("r", DispatchKind.ROUTE, queues=(ProviderId("q"),), candidates=(BUSY,)),
+        UNKNOWN,
         Options(),
         Options(expected_revision=0),
         Options(
@@ -97,7 +113,7 @@ def test_an_empty_result_arrives_with_every_list() -> None:
 def test_every_field_of_a_message_is_written(cls: type) -> None:
     """A field that the proto gains is not left out in silence."""
     values: tuple[Any, ...] = (RESULT, STATUS, ATTEMPT, Options(), CHANGES[0], RESULT.masks[0], WARNING)
-    values += (RESULT.reports[0], STATUS.nodes[0], STATUS.providers[0], Source("edge.yaml", b""))
+    values += (CHOSEN, FREE, RESULT.reports[0], STATUS.nodes[0], STATUS.providers[0], Source("edge.yaml", b""))
     written = {type(value): convert._WRITERS.get(type(value), convert._fields_of)(value) for value in values}
     assert set(written[cls]) == set(table.message(convert._MESSAGES[cls].__name__).fields)
 
@@ -133,3 +149,15 @@ def test_the_json_of_a_status_has_the_names_of_the_proto() -> None:
     assert set(shown["providers"][0]) == set(table.message("ProviderStatus").fields)
     assert shown["nodes"][0]["connection"] == "diverged"
     assert shown["pending"][0]["refresh_class"] == "restart"
+
+
+def test_the_json_of_an_explanation_has_the_names_of_the_proto() -> None:
+    shown = explanation_as_json(CHOSEN)
+    assert set(shown) == set(table.message("DispatchExplanation").fields)
+    assert set(shown["candidates"][0]) == set(table.message("DispatchCandidate").fields)
+    assert [(item["status"], item["queue_timeout_ms"]) for item in shown["candidates"]] == [
+        ("available", None),
+        ("busy", 1),
+    ]
+    assert (shown["kind"], shown["refusal"]) == ("model", None)
+    assert (explanation_as_json(UNKNOWN)["kind"], explanation_as_json(UNKNOWN)["refusal"]) == (None, "unknown")

@@ -19,6 +19,8 @@ from iop_edge.load.source import Source
 from iop_edge.net import Address, parse_address
 from iop_edge.refresh.attempt import Options, Trigger
 from iop_edge.refresh.result import Mode, Status
+from iop_edge.runtime.refusal import RefusalReason
+from iop_edge.runtime.status import ProviderState
 from iop_edge.transport.channel import ClientChannel
 from iop_pb.iop.admin import v1 as pb
 from tests.support import run
@@ -313,5 +315,36 @@ def test_a_user_who_is_in_no_list_is_named_by_number(house: House, monkeypatch: 
             monkeypatch.setattr("iop_edge.transport.peer.pwd.getpwuid", nobody)
             await client.refresh(mode=Mode.APPLY)
             assert (await client.history(1))[0].actor == f"uid {os.getuid()}"
+
+    run(scenario())
+
+
+@pytest.mark.contract("POL-01")
+def test_a_dispatch_is_explained_as_the_pool_sees_it(house: House) -> None:
+    house.write("a", "b")
+
+    async def scenario() -> None:
+        async with house.node("a"), served(house) as client:
+            while not (found := await client.explain_dispatch("m")).chosen:
+                pass
+            assert found.chosen == "a-p"
+            statuses = [(item.provider_id, item.status) for item in found.candidates]
+            assert statuses == [("a-p", ProviderState.AVAILABLE), ("b-p", ProviderState.UNREACHABLE)]
+            unknown = await client.explain_dispatch("a-p")
+            assert (unknown.refusal, unknown.known_models) == (RefusalReason.UNKNOWN, ("m",))
+
+    run(scenario())
+
+
+def test_a_rejected_result_counts_the_violations_that_it_does_not_list(house: House) -> None:
+    house.write("a")
+    many = "".join(f"  unknown-{number}: 0\n" for number in range(1100))
+
+    async def scenario() -> None:
+        async with served(house) as client:
+            result = await client.refresh(
+                [Source("edge.yaml", f"edge:\n  id: e\n{many}".encode())], options=Options(expected_revision=9)
+            )
+            assert (len(result.violations), result.violations_total) == (1001, 1101)
 
     run(scenario())

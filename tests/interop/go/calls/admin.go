@@ -19,7 +19,7 @@ func propose(ctx context.Context, address, mode string) error {
 	if err != nil {
 		return err
 	}
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := dialAdmin(address)
 	if err != nil {
 		return err
 	}
@@ -40,4 +40,23 @@ func propose(ctx context.Context, address, mode string) error {
 		return err
 	}
 	return show(found.GetSnapshot())
+}
+
+// explain asks an Edge what would become of a new request.
+func explain(ctx context.Context, address, model string) error {
+	connection, err := dialAdmin(address)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	edge := adminv1.NewEdgeAdminServiceClient(connection)
+	found, err := edge.ExplainDispatch(ctx, &adminv1.ExplainDispatchRequest{Model: model})
+	if err != nil {
+		return err
+	}
+	return show(found.GetExplanation())
+}
+
+func dialAdmin(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }

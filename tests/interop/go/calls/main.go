@@ -7,6 +7,7 @@
 //	calls fleet COUNT HUNG TOKEN
 //	    is the Nodes node-0, node-1, ... on free ports, of which the first HUNG answer no push; writes their addresses
 //	calls admin ADDRESS MODE    proposes the layer on standard input, dry-run or apply, then asks for the status
+//	calls explain ADDRESS MODEL asks what would become of a new request
 //
 // Messages are written to standard output in protojson, one a line. Servers run until their standard input ends.
 package main
@@ -53,8 +54,10 @@ func run(arguments []string) error {
 		return serveFleet(count, hung, arguments[3])
 	case len(arguments) == 3 && arguments[0] == "admin":
 		return propose(ctx, arguments[1], arguments[2])
+	case len(arguments) == 3 && arguments[0] == "explain":
+		return explain(ctx, arguments[1], arguments[2])
 	}
-	return errors.New("usage: calls edge ADDRESS TOKEN | node ID TOKEN [ADDRESS] | fleet COUNT HUNG TOKEN | admin ADDRESS MODE")
+	return errors.New("usage: calls edge ADDRESS TOKEN | node ID TOKEN [ADDRESS] | fleet COUNT HUNG TOKEN | admin ADDRESS MODE | explain ADDRESS MODEL")
 }
 
 func readInput() ([]byte, error) {

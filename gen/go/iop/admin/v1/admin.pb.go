@@ -513,6 +513,128 @@ func (ProviderHealth) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
+// What a request's model names.
+type DispatchKind int32
+
+const (
+	// Not said.
+	DispatchKind_DISPATCH_KIND_UNSPECIFIED DispatchKind = 0
+	// A model group.
+	DispatchKind_DISPATCH_KIND_MODEL DispatchKind = 1
+	// A route of the compatibility catalogue.
+	DispatchKind_DISPATCH_KIND_ROUTE DispatchKind = 2
+)
+
+// Enum value maps for DispatchKind.
+var (
+	DispatchKind_name = map[int32]string{
+		0: "DISPATCH_KIND_UNSPECIFIED",
+		1: "DISPATCH_KIND_MODEL",
+		2: "DISPATCH_KIND_ROUTE",
+	}
+	DispatchKind_value = map[string]int32{
+		"DISPATCH_KIND_UNSPECIFIED": 0,
+		"DISPATCH_KIND_MODEL":       1,
+		"DISPATCH_KIND_ROUTE":       2,
+	}
+)
+
+func (x DispatchKind) Enum() *DispatchKind {
+	p := new(DispatchKind)
+	*p = x
+	return p
+}
+
+func (x DispatchKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DispatchKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_iop_admin_v1_admin_proto_enumTypes[8].Descriptor()
+}
+
+func (DispatchKind) Type() protoreflect.EnumType {
+	return &file_iop_admin_v1_admin_proto_enumTypes[8]
+}
+
+func (x DispatchKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DispatchKind.Descriptor instead.
+func (DispatchKind) EnumDescriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{8}
+}
+
+// Why a request gets no provider.
+type RefusalReason int32
+
+const (
+	// Not said.
+	RefusalReason_REFUSAL_REASON_UNSPECIFIED RefusalReason = 0
+	// There is no such model group or route.
+	RefusalReason_REFUSAL_REASON_UNKNOWN RefusalReason = 1
+	// Every provider is disabled, unreachable or unhealthy, or there is none.
+	RefusalReason_REFUSAL_REASON_NO_PROVIDER RefusalReason = 2
+	// Every provider is full, and the request was not to wait.
+	RefusalReason_REFUSAL_REASON_BUSY RefusalReason = 3
+	// Every provider is full, and so is its queue.
+	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 4
+	// It has waited as long as it may.
+	RefusalReason_REFUSAL_REASON_TIMEOUT RefusalReason = 5
+	// The Edge stops.
+	RefusalReason_REFUSAL_REASON_CLOSED RefusalReason = 6
+)
+
+// Enum value maps for RefusalReason.
+var (
+	RefusalReason_name = map[int32]string{
+		0: "REFUSAL_REASON_UNSPECIFIED",
+		1: "REFUSAL_REASON_UNKNOWN",
+		2: "REFUSAL_REASON_NO_PROVIDER",
+		3: "REFUSAL_REASON_BUSY",
+		4: "REFUSAL_REASON_QUEUE_FULL",
+		5: "REFUSAL_REASON_TIMEOUT",
+		6: "REFUSAL_REASON_CLOSED",
+	}
+	RefusalReason_value = map[string]int32{
+		"REFUSAL_REASON_UNSPECIFIED": 0,
+		"REFUSAL_REASON_UNKNOWN":     1,
+		"REFUSAL_REASON_NO_PROVIDER": 2,
+		"REFUSAL_REASON_BUSY":        3,
+		"REFUSAL_REASON_QUEUE_FULL":  4,
+		"REFUSAL_REASON_TIMEOUT":     5,
+		"REFUSAL_REASON_CLOSED":      6,
+	}
+)
+
+func (x RefusalReason) Enum() *RefusalReason {
+	p := new(RefusalReason)
+	*p = x
+	return p
+}
+
+func (x RefusalReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RefusalReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_iop_admin_v1_admin_proto_enumTypes[9].Descriptor()
+}
+
+func (RefusalReason) Type() protoreflect.EnumType {
+	return &file_iop_admin_v1_admin_proto_enumTypes[9]
+}
+
+func (x RefusalReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RefusalReason.Descriptor instead.
+func (RefusalReason) EnumDescriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{9}
+}
+
 // One file of a candidate, unresolved.
 type ConfigLayer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1413,9 +1535,11 @@ type RefreshResult struct {
 	// Changes that wait for a restart.
 	Pending []*Change `protobuf:"bytes,14,rep,name=pending,proto3" json:"pending,omitempty"`
 	// What became of each Node.
-	Reports       []*NodeReport `protobuf:"bytes,15,rep,name=reports,proto3" json:"reports,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reports []*NodeReport `protobuf:"bytes,15,rep,name=reports,proto3" json:"reports,omitempty"`
+	// How many violations there are, listed or not.
+	ViolationsTotal uint32 `protobuf:"varint,16,opt,name=violations_total,json=violationsTotal,proto3" json:"violations_total,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RefreshResult) Reset() {
@@ -1551,6 +1675,13 @@ func (x *RefreshResult) GetReports() []*NodeReport {
 		return x.Reports
 	}
 	return nil
+}
+
+func (x *RefreshResult) GetViolationsTotal() uint32 {
+	if x != nil {
+		return x.ViolationsTotal
+	}
+	return 0
 }
 
 // Asks what runs.
@@ -1999,6 +2130,370 @@ func (x *StatusSnapshot) GetRevertsTo() uint64 {
 	return 0
 }
 
+// Asks what would become of a new request.
+type ExplainDispatchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The model as a request names it: the id of a model group, or else of a route.
+	Model         string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainDispatchRequest) Reset() {
+	*x = ExplainDispatchRequest{}
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainDispatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainDispatchRequest) ProtoMessage() {}
+
+func (x *ExplainDispatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainDispatchRequest.ProtoReflect.Descriptor instead.
+func (*ExplainDispatchRequest) Descriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ExplainDispatchRequest) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+// What would become of a new request.
+type ExplainDispatchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The explanation.
+	Explanation   *DispatchExplanation `protobuf:"bytes,1,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainDispatchResponse) Reset() {
+	*x = ExplainDispatchResponse{}
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainDispatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainDispatchResponse) ProtoMessage() {}
+
+func (x *ExplainDispatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainDispatchResponse.ProtoReflect.Descriptor instead.
+func (*ExplainDispatchResponse) Descriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ExplainDispatchResponse) GetExplanation() *DispatchExplanation {
+	if x != nil {
+		return x.Explanation
+	}
+	return nil
+}
+
+// A provider that serves what is asked for.
+type DispatchCandidate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The provider's id.
+	ProviderId string `protobuf:"bytes,1,opt,name=provider_id,json=providerId,proto3" json:"provider_id,omitempty"`
+	// The Node that it is on.
+	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	// What its backend knows the model as.
+	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	// What it is good for now.
+	Status ProviderState `protobuf:"varint,4,opt,name=status,proto3,enum=iop.admin.v1.ProviderState" json:"status,omitempty"`
+	// Its health.
+	Health ProviderHealth `protobuf:"varint,5,opt,name=health,proto3,enum=iop.admin.v1.ProviderHealth" json:"health,omitempty"`
+	// Requests that it runs.
+	InFlight uint32 `protobuf:"varint,6,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	// Requests that it takes at once; 0 when disabled.
+	Capacity int32 `protobuf:"varint,7,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	// Its priority: the lower number first.
+	Priority int32 `protobuf:"varint,8,opt,name=priority,proto3" json:"priority,omitempty"`
+	// Requests that wait for it.
+	Queued uint32 `protobuf:"varint,9,opt,name=queued,proto3" json:"queued,omitempty"`
+	// Requests that may wait for it at once.
+	MaxQueue int32 `protobuf:"varint,10,opt,name=max_queue,json=maxQueue,proto3" json:"max_queue,omitempty"`
+	// How long one waits for it at most, in milliseconds; unset: as long as its caller does.
+	QueueTimeoutMs *int64 `protobuf:"varint,11,opt,name=queue_timeout_ms,json=queueTimeoutMs,proto3,oneof" json:"queue_timeout_ms,omitempty"`
+	// Its place, from 1, in the order in which the free ones would be chosen; unset: it is not free.
+	Rank *uint32 `protobuf:"varint,12,opt,name=rank,proto3,oneof" json:"rank,omitempty"`
+	// Whether the new request would wait for it.
+	EntersQueue bool `protobuf:"varint,13,opt,name=enters_queue,json=entersQueue,proto3" json:"enters_queue,omitempty"`
+	// Why it would or would not be chosen, for a person.
+	Reason        string `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DispatchCandidate) Reset() {
+	*x = DispatchCandidate{}
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DispatchCandidate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DispatchCandidate) ProtoMessage() {}
+
+func (x *DispatchCandidate) ProtoReflect() protoreflect.Message {
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DispatchCandidate.ProtoReflect.Descriptor instead.
+func (*DispatchCandidate) Descriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DispatchCandidate) GetProviderId() string {
+	if x != nil {
+		return x.ProviderId
+	}
+	return ""
+}
+
+func (x *DispatchCandidate) GetNodeId() string {
+	if x != nil {
+		return x.NodeId
+	}
+	return ""
+}
+
+func (x *DispatchCandidate) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *DispatchCandidate) GetStatus() ProviderState {
+	if x != nil {
+		return x.Status
+	}
+	return ProviderState_PROVIDER_STATE_UNSPECIFIED
+}
+
+func (x *DispatchCandidate) GetHealth() ProviderHealth {
+	if x != nil {
+		return x.Health
+	}
+	return ProviderHealth_PROVIDER_HEALTH_UNSPECIFIED
+}
+
+func (x *DispatchCandidate) GetInFlight() uint32 {
+	if x != nil {
+		return x.InFlight
+	}
+	return 0
+}
+
+func (x *DispatchCandidate) GetCapacity() int32 {
+	if x != nil {
+		return x.Capacity
+	}
+	return 0
+}
+
+func (x *DispatchCandidate) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *DispatchCandidate) GetQueued() uint32 {
+	if x != nil {
+		return x.Queued
+	}
+	return 0
+}
+
+func (x *DispatchCandidate) GetMaxQueue() int32 {
+	if x != nil {
+		return x.MaxQueue
+	}
+	return 0
+}
+
+func (x *DispatchCandidate) GetQueueTimeoutMs() int64 {
+	if x != nil && x.QueueTimeoutMs != nil {
+		return *x.QueueTimeoutMs
+	}
+	return 0
+}
+
+func (x *DispatchCandidate) GetRank() uint32 {
+	if x != nil && x.Rank != nil {
+		return *x.Rank
+	}
+	return 0
+}
+
+func (x *DispatchCandidate) GetEntersQueue() bool {
+	if x != nil {
+		return x.EntersQueue
+	}
+	return false
+}
+
+func (x *DispatchCandidate) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// What would become of a new request: it goes to a provider, or it waits, or it is refused.
+type DispatchExplanation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The model that was asked for.
+	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// What it names; unset: nothing.
+	Kind *DispatchKind `protobuf:"varint,2,opt,name=kind,proto3,enum=iop.admin.v1.DispatchKind,oneof" json:"kind,omitempty"`
+	// The provider that would be chosen; unset: none is free.
+	Chosen *string `protobuf:"bytes,3,opt,name=chosen,proto3,oneof" json:"chosen,omitempty"`
+	// The ids of the providers that the request would wait for.
+	Queues []string `protobuf:"bytes,4,rep,name=queues,proto3" json:"queues,omitempty"`
+	// Why it would be refused; unset: it is not.
+	Refusal *RefusalReason `protobuf:"varint,5,opt,name=refusal,proto3,enum=iop.admin.v1.RefusalReason,oneof" json:"refusal,omitempty"`
+	// Who serves it, in the order of the config.
+	Candidates []*DispatchCandidate `protobuf:"bytes,6,rep,name=candidates,proto3" json:"candidates,omitempty"`
+	// The ids of all model groups, sorted, where the model names nothing.
+	KnownModels []string `protobuf:"bytes,7,rep,name=known_models,json=knownModels,proto3" json:"known_models,omitempty"`
+	// The ids of all routes, sorted, where the model names nothing.
+	KnownRoutes   []string `protobuf:"bytes,8,rep,name=known_routes,json=knownRoutes,proto3" json:"known_routes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DispatchExplanation) Reset() {
+	*x = DispatchExplanation{}
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DispatchExplanation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DispatchExplanation) ProtoMessage() {}
+
+func (x *DispatchExplanation) ProtoReflect() protoreflect.Message {
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DispatchExplanation.ProtoReflect.Descriptor instead.
+func (*DispatchExplanation) Descriptor() ([]byte, []int) {
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DispatchExplanation) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *DispatchExplanation) GetKind() DispatchKind {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return DispatchKind_DISPATCH_KIND_UNSPECIFIED
+}
+
+func (x *DispatchExplanation) GetChosen() string {
+	if x != nil && x.Chosen != nil {
+		return *x.Chosen
+	}
+	return ""
+}
+
+func (x *DispatchExplanation) GetQueues() []string {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
+func (x *DispatchExplanation) GetRefusal() RefusalReason {
+	if x != nil && x.Refusal != nil {
+		return *x.Refusal
+	}
+	return RefusalReason_REFUSAL_REASON_UNSPECIFIED
+}
+
+func (x *DispatchExplanation) GetCandidates() []*DispatchCandidate {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
+}
+
+func (x *DispatchExplanation) GetKnownModels() []string {
+	if x != nil {
+		return x.KnownModels
+	}
+	return nil
+}
+
+func (x *DispatchExplanation) GetKnownRoutes() []string {
+	if x != nil {
+		return x.KnownRoutes
+	}
+	return nil
+}
+
 // Asks for past attempts.
 type ListHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2010,7 +2505,7 @@ type ListHistoryRequest struct {
 
 func (x *ListHistoryRequest) Reset() {
 	*x = ListHistoryRequest{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2022,7 +2517,7 @@ func (x *ListHistoryRequest) String() string {
 func (*ListHistoryRequest) ProtoMessage() {}
 
 func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2035,7 +2530,7 @@ func (x *ListHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryRequest.ProtoReflect.Descriptor instead.
 func (*ListHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListHistoryRequest) GetLimit() uint32 {
@@ -2056,7 +2551,7 @@ type ListHistoryResponse struct {
 
 func (x *ListHistoryResponse) Reset() {
 	*x = ListHistoryResponse{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2563,7 @@ func (x *ListHistoryResponse) String() string {
 func (*ListHistoryResponse) ProtoMessage() {}
 
 func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2576,7 @@ func (x *ListHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHistoryResponse.ProtoReflect.Descriptor instead.
 func (*ListHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListHistoryResponse) GetEntries() []*HistoryEntry {
@@ -2124,7 +2619,7 @@ type HistoryEntry struct {
 
 func (x *HistoryEntry) Reset() {
 	*x = HistoryEntry{}
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2136,7 +2631,7 @@ func (x *HistoryEntry) String() string {
 func (*HistoryEntry) ProtoMessage() {}
 
 func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_iop_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_iop_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2149,7 +2644,7 @@ func (x *HistoryEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryEntry.ProtoReflect.Descriptor instead.
 func (*HistoryEntry) Descriptor() ([]byte, []int) {
-	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *HistoryEntry) GetId() uint64 {
@@ -2308,7 +2803,7 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
-	"generation\"\xb4\x05\n" +
+	"generation\"\xdf\x05\n" +
 	"\rRefreshResult\x123\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1b.iop.admin.v1.RefreshStatusR\x06status\x12-\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x19.iop.admin.v1.RefreshModeR\x04mode\x12\x1c\n" +
@@ -2327,7 +2822,8 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"violations\x123\n" +
 	"\bwarnings\x18\r \x03(\v2\x17.iop.admin.v1.ViolationR\bwarnings\x12.\n" +
 	"\apending\x18\x0e \x03(\v2\x14.iop.admin.v1.ChangeR\apending\x122\n" +
-	"\areports\x18\x0f \x03(\v2\x18.iop.admin.v1.NodeReportR\areports\"\x12\n" +
+	"\areports\x18\x0f \x03(\v2\x18.iop.admin.v1.NodeReportR\areports\x12)\n" +
+	"\x10violations_total\x18\x10 \x01(\rR\x0fviolationsTotal\"\x12\n" +
 	"\x10GetStatusRequest\"M\n" +
 	"\x11GetStatusResponse\x128\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x1c.iop.admin.v1.StatusSnapshotR\bsnapshot\"\x87\x02\n" +
@@ -2372,7 +2868,45 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x10confirm_until_ms\x18\n" +
 	" \x01(\x03R\x0econfirmUntilMs\x12\x1d\n" +
 	"\n" +
-	"reverts_to\x18\v \x01(\x04R\trevertsTo\"*\n" +
+	"reverts_to\x18\v \x01(\x04R\trevertsTo\".\n" +
+	"\x16ExplainDispatchRequest\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\"^\n" +
+	"\x17ExplainDispatchResponse\x12C\n" +
+	"\vexplanation\x18\x01 \x01(\v2!.iop.admin.v1.DispatchExplanationR\vexplanation\"\xfb\x03\n" +
+	"\x11DispatchCandidate\x12\x1f\n" +
+	"\vprovider_id\x18\x01 \x01(\tR\n" +
+	"providerId\x12\x17\n" +
+	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12\x16\n" +
+	"\x06target\x18\x03 \x01(\tR\x06target\x123\n" +
+	"\x06status\x18\x04 \x01(\x0e2\x1b.iop.admin.v1.ProviderStateR\x06status\x124\n" +
+	"\x06health\x18\x05 \x01(\x0e2\x1c.iop.admin.v1.ProviderHealthR\x06health\x12\x1b\n" +
+	"\tin_flight\x18\x06 \x01(\rR\binFlight\x12\x1a\n" +
+	"\bcapacity\x18\a \x01(\x05R\bcapacity\x12\x1a\n" +
+	"\bpriority\x18\b \x01(\x05R\bpriority\x12\x16\n" +
+	"\x06queued\x18\t \x01(\rR\x06queued\x12\x1b\n" +
+	"\tmax_queue\x18\n" +
+	" \x01(\x05R\bmaxQueue\x12-\n" +
+	"\x10queue_timeout_ms\x18\v \x01(\x03H\x00R\x0equeueTimeoutMs\x88\x01\x01\x12\x17\n" +
+	"\x04rank\x18\f \x01(\rH\x01R\x04rank\x88\x01\x01\x12!\n" +
+	"\fenters_queue\x18\r \x01(\bR\ventersQueue\x12\x16\n" +
+	"\x06reason\x18\x0e \x01(\tR\x06reasonB\x13\n" +
+	"\x11_queue_timeout_msB\a\n" +
+	"\x05_rank\"\xf8\x02\n" +
+	"\x13DispatchExplanation\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x123\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x1a.iop.admin.v1.DispatchKindH\x00R\x04kind\x88\x01\x01\x12\x1b\n" +
+	"\x06chosen\x18\x03 \x01(\tH\x01R\x06chosen\x88\x01\x01\x12\x16\n" +
+	"\x06queues\x18\x04 \x03(\tR\x06queues\x12:\n" +
+	"\arefusal\x18\x05 \x01(\x0e2\x1b.iop.admin.v1.RefusalReasonH\x02R\arefusal\x88\x01\x01\x12?\n" +
+	"\n" +
+	"candidates\x18\x06 \x03(\v2\x1f.iop.admin.v1.DispatchCandidateR\n" +
+	"candidates\x12!\n" +
+	"\fknown_models\x18\a \x03(\tR\vknownModels\x12!\n" +
+	"\fknown_routes\x18\b \x03(\tR\vknownRoutesB\a\n" +
+	"\x05_kindB\t\n" +
+	"\a_chosenB\n" +
+	"\n" +
+	"\b_refusal\"*\n" +
 	"\x12ListHistoryRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\"K\n" +
 	"\x13ListHistoryResponse\x124\n" +
@@ -2439,13 +2973,26 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x17PROVIDER_HEALTH_HEALTHY\x10\x01\x12\x1d\n" +
 	"\x19PROVIDER_HEALTH_UNHEALTHY\x10\x02\x12\x1b\n" +
 	"\x17PROVIDER_HEALTH_UNKNOWN\x10\x03\x12\x1c\n" +
-	"\x18PROVIDER_HEALTH_DISABLED\x10\x042\x8f\x03\n" +
+	"\x18PROVIDER_HEALTH_DISABLED\x10\x04*_\n" +
+	"\fDispatchKind\x12\x1d\n" +
+	"\x19DISPATCH_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13DISPATCH_KIND_MODEL\x10\x01\x12\x17\n" +
+	"\x13DISPATCH_KIND_ROUTE\x10\x02*\xda\x01\n" +
+	"\rRefusalReason\x12\x1e\n" +
+	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16REFUSAL_REASON_UNKNOWN\x10\x01\x12\x1e\n" +
+	"\x1aREFUSAL_REASON_NO_PROVIDER\x10\x02\x12\x17\n" +
+	"\x13REFUSAL_REASON_BUSY\x10\x03\x12\x1d\n" +
+	"\x19REFUSAL_REASON_QUEUE_FULL\x10\x04\x12\x1a\n" +
+	"\x16REFUSAL_REASON_TIMEOUT\x10\x05\x12\x19\n" +
+	"\x15REFUSAL_REASON_CLOSED\x10\x062\xef\x03\n" +
 	"\x10EdgeAdminService\x12F\n" +
 	"\aRefresh\x12\x1c.iop.admin.v1.RefreshRequest\x1a\x1d.iop.admin.v1.RefreshResponse\x12L\n" +
 	"\tGetStatus\x12\x1e.iop.admin.v1.GetStatusRequest\x1a\x1f.iop.admin.v1.GetStatusResponse\x12R\n" +
 	"\vListHistory\x12 .iop.admin.v1.ListHistoryRequest\x1a!.iop.admin.v1.ListHistoryResponse\x12I\n" +
 	"\bRollback\x12\x1d.iop.admin.v1.RollbackRequest\x1a\x1e.iop.admin.v1.RollbackResponse\x12F\n" +
-	"\aConfirm\x12\x1c.iop.admin.v1.ConfirmRequest\x1a\x1d.iop.admin.v1.ConfirmResponseB:Z8github.com/iop-edge/iop-edge/gen/go/iop/admin/v1;adminv1b\x06proto3"
+	"\aConfirm\x12\x1c.iop.admin.v1.ConfirmRequest\x1a\x1d.iop.admin.v1.ConfirmResponse\x12^\n" +
+	"\x0fExplainDispatch\x12$.iop.admin.v1.ExplainDispatchRequest\x1a%.iop.admin.v1.ExplainDispatchResponseB:Z8github.com/iop-edge/iop-edge/gen/go/iop/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_iop_admin_v1_admin_proto_rawDescOnce sync.Once
@@ -2459,88 +3006,102 @@ func file_iop_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_iop_admin_v1_admin_proto_rawDescData
 }
 
-var file_iop_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_iop_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_iop_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_iop_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_iop_admin_v1_admin_proto_goTypes = []any{
-	(RefreshMode)(0),              // 0: iop.admin.v1.RefreshMode
-	(RefreshStatus)(0),            // 1: iop.admin.v1.RefreshStatus
-	(ChangeClass)(0),              // 2: iop.admin.v1.ChangeClass
-	(ChangeKind)(0),               // 3: iop.admin.v1.ChangeKind
-	(NodeOutcome)(0),              // 4: iop.admin.v1.NodeOutcome
-	(NodeConnection)(0),           // 5: iop.admin.v1.NodeConnection
-	(ProviderState)(0),            // 6: iop.admin.v1.ProviderState
-	(ProviderHealth)(0),           // 7: iop.admin.v1.ProviderHealth
-	(*ConfigLayer)(nil),           // 8: iop.admin.v1.ConfigLayer
-	(*RefreshOptions)(nil),        // 9: iop.admin.v1.RefreshOptions
-	(*RefreshRequest)(nil),        // 10: iop.admin.v1.RefreshRequest
-	(*RefreshResponse)(nil),       // 11: iop.admin.v1.RefreshResponse
-	(*RollbackRequest)(nil),       // 12: iop.admin.v1.RollbackRequest
-	(*RollbackResponse)(nil),      // 13: iop.admin.v1.RollbackResponse
-	(*ConfirmRequest)(nil),        // 14: iop.admin.v1.ConfirmRequest
-	(*ConfirmResponse)(nil),       // 15: iop.admin.v1.ConfirmResponse
-	(*Change)(nil),                // 16: iop.admin.v1.Change
-	(*MessageMask)(nil),           // 17: iop.admin.v1.MessageMask
-	(*Violation)(nil),             // 18: iop.admin.v1.Violation
-	(*CheckReport)(nil),           // 19: iop.admin.v1.CheckReport
-	(*NodeReport)(nil),            // 20: iop.admin.v1.NodeReport
-	(*RefreshResult)(nil),         // 21: iop.admin.v1.RefreshResult
-	(*GetStatusRequest)(nil),      // 22: iop.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),     // 23: iop.admin.v1.GetStatusResponse
-	(*NodeStatus)(nil),            // 24: iop.admin.v1.NodeStatus
-	(*ProviderStatus)(nil),        // 25: iop.admin.v1.ProviderStatus
-	(*StatusSnapshot)(nil),        // 26: iop.admin.v1.StatusSnapshot
-	(*ListHistoryRequest)(nil),    // 27: iop.admin.v1.ListHistoryRequest
-	(*ListHistoryResponse)(nil),   // 28: iop.admin.v1.ListHistoryResponse
-	(*HistoryEntry)(nil),          // 29: iop.admin.v1.HistoryEntry
-	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
+	(RefreshMode)(0),                // 0: iop.admin.v1.RefreshMode
+	(RefreshStatus)(0),              // 1: iop.admin.v1.RefreshStatus
+	(ChangeClass)(0),                // 2: iop.admin.v1.ChangeClass
+	(ChangeKind)(0),                 // 3: iop.admin.v1.ChangeKind
+	(NodeOutcome)(0),                // 4: iop.admin.v1.NodeOutcome
+	(NodeConnection)(0),             // 5: iop.admin.v1.NodeConnection
+	(ProviderState)(0),              // 6: iop.admin.v1.ProviderState
+	(ProviderHealth)(0),             // 7: iop.admin.v1.ProviderHealth
+	(DispatchKind)(0),               // 8: iop.admin.v1.DispatchKind
+	(RefusalReason)(0),              // 9: iop.admin.v1.RefusalReason
+	(*ConfigLayer)(nil),             // 10: iop.admin.v1.ConfigLayer
+	(*RefreshOptions)(nil),          // 11: iop.admin.v1.RefreshOptions
+	(*RefreshRequest)(nil),          // 12: iop.admin.v1.RefreshRequest
+	(*RefreshResponse)(nil),         // 13: iop.admin.v1.RefreshResponse
+	(*RollbackRequest)(nil),         // 14: iop.admin.v1.RollbackRequest
+	(*RollbackResponse)(nil),        // 15: iop.admin.v1.RollbackResponse
+	(*ConfirmRequest)(nil),          // 16: iop.admin.v1.ConfirmRequest
+	(*ConfirmResponse)(nil),         // 17: iop.admin.v1.ConfirmResponse
+	(*Change)(nil),                  // 18: iop.admin.v1.Change
+	(*MessageMask)(nil),             // 19: iop.admin.v1.MessageMask
+	(*Violation)(nil),               // 20: iop.admin.v1.Violation
+	(*CheckReport)(nil),             // 21: iop.admin.v1.CheckReport
+	(*NodeReport)(nil),              // 22: iop.admin.v1.NodeReport
+	(*RefreshResult)(nil),           // 23: iop.admin.v1.RefreshResult
+	(*GetStatusRequest)(nil),        // 24: iop.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),       // 25: iop.admin.v1.GetStatusResponse
+	(*NodeStatus)(nil),              // 26: iop.admin.v1.NodeStatus
+	(*ProviderStatus)(nil),          // 27: iop.admin.v1.ProviderStatus
+	(*StatusSnapshot)(nil),          // 28: iop.admin.v1.StatusSnapshot
+	(*ExplainDispatchRequest)(nil),  // 29: iop.admin.v1.ExplainDispatchRequest
+	(*ExplainDispatchResponse)(nil), // 30: iop.admin.v1.ExplainDispatchResponse
+	(*DispatchCandidate)(nil),       // 31: iop.admin.v1.DispatchCandidate
+	(*DispatchExplanation)(nil),     // 32: iop.admin.v1.DispatchExplanation
+	(*ListHistoryRequest)(nil),      // 33: iop.admin.v1.ListHistoryRequest
+	(*ListHistoryResponse)(nil),     // 34: iop.admin.v1.ListHistoryResponse
+	(*HistoryEntry)(nil),            // 35: iop.admin.v1.HistoryEntry
+	(*fieldmaskpb.FieldMask)(nil),   // 36: google.protobuf.FieldMask
 }
 var file_iop_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: iop.admin.v1.RefreshRequest.mode:type_name -> iop.admin.v1.RefreshMode
-	8,  // 1: iop.admin.v1.RefreshRequest.layers:type_name -> iop.admin.v1.ConfigLayer
-	9,  // 2: iop.admin.v1.RefreshRequest.options:type_name -> iop.admin.v1.RefreshOptions
-	21, // 3: iop.admin.v1.RefreshResponse.result:type_name -> iop.admin.v1.RefreshResult
+	10, // 1: iop.admin.v1.RefreshRequest.layers:type_name -> iop.admin.v1.ConfigLayer
+	11, // 2: iop.admin.v1.RefreshRequest.options:type_name -> iop.admin.v1.RefreshOptions
+	23, // 3: iop.admin.v1.RefreshResponse.result:type_name -> iop.admin.v1.RefreshResult
 	0,  // 4: iop.admin.v1.RollbackRequest.mode:type_name -> iop.admin.v1.RefreshMode
-	9,  // 5: iop.admin.v1.RollbackRequest.options:type_name -> iop.admin.v1.RefreshOptions
-	21, // 6: iop.admin.v1.RollbackResponse.result:type_name -> iop.admin.v1.RefreshResult
+	11, // 5: iop.admin.v1.RollbackRequest.options:type_name -> iop.admin.v1.RefreshOptions
+	23, // 6: iop.admin.v1.RollbackResponse.result:type_name -> iop.admin.v1.RefreshResult
 	3,  // 7: iop.admin.v1.Change.kind:type_name -> iop.admin.v1.ChangeKind
 	2,  // 8: iop.admin.v1.Change.refresh_class:type_name -> iop.admin.v1.ChangeClass
-	30, // 9: iop.admin.v1.MessageMask.live:type_name -> google.protobuf.FieldMask
-	30, // 10: iop.admin.v1.MessageMask.restart:type_name -> google.protobuf.FieldMask
-	18, // 11: iop.admin.v1.CheckReport.violations:type_name -> iop.admin.v1.Violation
-	18, // 12: iop.admin.v1.CheckReport.warnings:type_name -> iop.admin.v1.Violation
+	36, // 9: iop.admin.v1.MessageMask.live:type_name -> google.protobuf.FieldMask
+	36, // 10: iop.admin.v1.MessageMask.restart:type_name -> google.protobuf.FieldMask
+	20, // 11: iop.admin.v1.CheckReport.violations:type_name -> iop.admin.v1.Violation
+	20, // 12: iop.admin.v1.CheckReport.warnings:type_name -> iop.admin.v1.Violation
 	4,  // 13: iop.admin.v1.NodeReport.outcome:type_name -> iop.admin.v1.NodeOutcome
 	1,  // 14: iop.admin.v1.RefreshResult.status:type_name -> iop.admin.v1.RefreshStatus
 	0,  // 15: iop.admin.v1.RefreshResult.mode:type_name -> iop.admin.v1.RefreshMode
-	16, // 16: iop.admin.v1.RefreshResult.changes:type_name -> iop.admin.v1.Change
-	17, // 17: iop.admin.v1.RefreshResult.masks:type_name -> iop.admin.v1.MessageMask
-	18, // 18: iop.admin.v1.RefreshResult.violations:type_name -> iop.admin.v1.Violation
-	18, // 19: iop.admin.v1.RefreshResult.warnings:type_name -> iop.admin.v1.Violation
-	16, // 20: iop.admin.v1.RefreshResult.pending:type_name -> iop.admin.v1.Change
-	20, // 21: iop.admin.v1.RefreshResult.reports:type_name -> iop.admin.v1.NodeReport
-	26, // 22: iop.admin.v1.GetStatusResponse.snapshot:type_name -> iop.admin.v1.StatusSnapshot
+	18, // 16: iop.admin.v1.RefreshResult.changes:type_name -> iop.admin.v1.Change
+	19, // 17: iop.admin.v1.RefreshResult.masks:type_name -> iop.admin.v1.MessageMask
+	20, // 18: iop.admin.v1.RefreshResult.violations:type_name -> iop.admin.v1.Violation
+	20, // 19: iop.admin.v1.RefreshResult.warnings:type_name -> iop.admin.v1.Violation
+	18, // 20: iop.admin.v1.RefreshResult.pending:type_name -> iop.admin.v1.Change
+	22, // 21: iop.admin.v1.RefreshResult.reports:type_name -> iop.admin.v1.NodeReport
+	28, // 22: iop.admin.v1.GetStatusResponse.snapshot:type_name -> iop.admin.v1.StatusSnapshot
 	5,  // 23: iop.admin.v1.NodeStatus.connection:type_name -> iop.admin.v1.NodeConnection
 	6,  // 24: iop.admin.v1.ProviderStatus.status:type_name -> iop.admin.v1.ProviderState
 	7,  // 25: iop.admin.v1.ProviderStatus.health:type_name -> iop.admin.v1.ProviderHealth
-	16, // 26: iop.admin.v1.StatusSnapshot.pending:type_name -> iop.admin.v1.Change
-	24, // 27: iop.admin.v1.StatusSnapshot.nodes:type_name -> iop.admin.v1.NodeStatus
-	25, // 28: iop.admin.v1.StatusSnapshot.providers:type_name -> iop.admin.v1.ProviderStatus
-	29, // 29: iop.admin.v1.ListHistoryResponse.entries:type_name -> iop.admin.v1.HistoryEntry
-	1,  // 30: iop.admin.v1.HistoryEntry.status:type_name -> iop.admin.v1.RefreshStatus
-	10, // 31: iop.admin.v1.EdgeAdminService.Refresh:input_type -> iop.admin.v1.RefreshRequest
-	22, // 32: iop.admin.v1.EdgeAdminService.GetStatus:input_type -> iop.admin.v1.GetStatusRequest
-	27, // 33: iop.admin.v1.EdgeAdminService.ListHistory:input_type -> iop.admin.v1.ListHistoryRequest
-	12, // 34: iop.admin.v1.EdgeAdminService.Rollback:input_type -> iop.admin.v1.RollbackRequest
-	14, // 35: iop.admin.v1.EdgeAdminService.Confirm:input_type -> iop.admin.v1.ConfirmRequest
-	11, // 36: iop.admin.v1.EdgeAdminService.Refresh:output_type -> iop.admin.v1.RefreshResponse
-	23, // 37: iop.admin.v1.EdgeAdminService.GetStatus:output_type -> iop.admin.v1.GetStatusResponse
-	28, // 38: iop.admin.v1.EdgeAdminService.ListHistory:output_type -> iop.admin.v1.ListHistoryResponse
-	13, // 39: iop.admin.v1.EdgeAdminService.Rollback:output_type -> iop.admin.v1.RollbackResponse
-	15, // 40: iop.admin.v1.EdgeAdminService.Confirm:output_type -> iop.admin.v1.ConfirmResponse
-	36, // [36:41] is the sub-list for method output_type
-	31, // [31:36] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	18, // 26: iop.admin.v1.StatusSnapshot.pending:type_name -> iop.admin.v1.Change
+	26, // 27: iop.admin.v1.StatusSnapshot.nodes:type_name -> iop.admin.v1.NodeStatus
+	27, // 28: iop.admin.v1.StatusSnapshot.providers:type_name -> iop.admin.v1.ProviderStatus
+	32, // 29: iop.admin.v1.ExplainDispatchResponse.explanation:type_name -> iop.admin.v1.DispatchExplanation
+	6,  // 30: iop.admin.v1.DispatchCandidate.status:type_name -> iop.admin.v1.ProviderState
+	7,  // 31: iop.admin.v1.DispatchCandidate.health:type_name -> iop.admin.v1.ProviderHealth
+	8,  // 32: iop.admin.v1.DispatchExplanation.kind:type_name -> iop.admin.v1.DispatchKind
+	9,  // 33: iop.admin.v1.DispatchExplanation.refusal:type_name -> iop.admin.v1.RefusalReason
+	31, // 34: iop.admin.v1.DispatchExplanation.candidates:type_name -> iop.admin.v1.DispatchCandidate
+	35, // 35: iop.admin.v1.ListHistoryResponse.entries:type_name -> iop.admin.v1.HistoryEntry
+	1,  // 36: iop.admin.v1.HistoryEntry.status:type_name -> iop.admin.v1.RefreshStatus
+	12, // 37: iop.admin.v1.EdgeAdminService.Refresh:input_type -> iop.admin.v1.RefreshRequest
+	24, // 38: iop.admin.v1.EdgeAdminService.GetStatus:input_type -> iop.admin.v1.GetStatusRequest
+	33, // 39: iop.admin.v1.EdgeAdminService.ListHistory:input_type -> iop.admin.v1.ListHistoryRequest
+	14, // 40: iop.admin.v1.EdgeAdminService.Rollback:input_type -> iop.admin.v1.RollbackRequest
+	16, // 41: iop.admin.v1.EdgeAdminService.Confirm:input_type -> iop.admin.v1.ConfirmRequest
+	29, // 42: iop.admin.v1.EdgeAdminService.ExplainDispatch:input_type -> iop.admin.v1.ExplainDispatchRequest
+	13, // 43: iop.admin.v1.EdgeAdminService.Refresh:output_type -> iop.admin.v1.RefreshResponse
+	25, // 44: iop.admin.v1.EdgeAdminService.GetStatus:output_type -> iop.admin.v1.GetStatusResponse
+	34, // 45: iop.admin.v1.EdgeAdminService.ListHistory:output_type -> iop.admin.v1.ListHistoryResponse
+	15, // 46: iop.admin.v1.EdgeAdminService.Rollback:output_type -> iop.admin.v1.RollbackResponse
+	17, // 47: iop.admin.v1.EdgeAdminService.Confirm:output_type -> iop.admin.v1.ConfirmResponse
+	30, // 48: iop.admin.v1.EdgeAdminService.ExplainDispatch:output_type -> iop.admin.v1.ExplainDispatchResponse
+	43, // [43:49] is the sub-list for method output_type
+	37, // [37:43] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_iop_admin_v1_admin_proto_init() }
@@ -2551,13 +3112,15 @@ func file_iop_admin_v1_admin_proto_init() {
 	file_iop_admin_v1_admin_proto_msgTypes[1].OneofWrappers = []any{}
 	file_iop_admin_v1_admin_proto_msgTypes[6].OneofWrappers = []any{}
 	file_iop_admin_v1_admin_proto_msgTypes[8].OneofWrappers = []any{}
+	file_iop_admin_v1_admin_proto_msgTypes[21].OneofWrappers = []any{}
+	file_iop_admin_v1_admin_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_iop_admin_v1_admin_proto_rawDesc), len(file_iop_admin_v1_admin_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   22,
+			NumEnums:      10,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,11 +21,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EdgeAdminService_Refresh_FullMethodName     = "/iop.admin.v1.EdgeAdminService/Refresh"
-	EdgeAdminService_GetStatus_FullMethodName   = "/iop.admin.v1.EdgeAdminService/GetStatus"
-	EdgeAdminService_ListHistory_FullMethodName = "/iop.admin.v1.EdgeAdminService/ListHistory"
-	EdgeAdminService_Rollback_FullMethodName    = "/iop.admin.v1.EdgeAdminService/Rollback"
-	EdgeAdminService_Confirm_FullMethodName     = "/iop.admin.v1.EdgeAdminService/Confirm"
+	EdgeAdminService_Refresh_FullMethodName         = "/iop.admin.v1.EdgeAdminService/Refresh"
+	EdgeAdminService_GetStatus_FullMethodName       = "/iop.admin.v1.EdgeAdminService/GetStatus"
+	EdgeAdminService_ListHistory_FullMethodName     = "/iop.admin.v1.EdgeAdminService/ListHistory"
+	EdgeAdminService_Rollback_FullMethodName        = "/iop.admin.v1.EdgeAdminService/Rollback"
+	EdgeAdminService_Confirm_FullMethodName         = "/iop.admin.v1.EdgeAdminService/Confirm"
+	EdgeAdminService_ExplainDispatch_FullMethodName = "/iop.admin.v1.EdgeAdminService/ExplainDispatch"
 )
 
 // EdgeAdminServiceClient is the client API for EdgeAdminService service.
@@ -44,6 +45,8 @@ type EdgeAdminServiceClient interface {
 	Rollback(ctx context.Context, in *RollbackRequest, opts ...grpc.CallOption) (*RollbackResponse, error)
 	// Keeps a revision that would otherwise be reverted.
 	Confirm(ctx context.Context, in *ConfirmRequest, opts ...grpc.CallOption) (*ConfirmResponse, error)
+	// What would become of a new request now, and why; nothing is taken.
+	ExplainDispatch(ctx context.Context, in *ExplainDispatchRequest, opts ...grpc.CallOption) (*ExplainDispatchResponse, error)
 }
 
 type edgeAdminServiceClient struct {
@@ -104,6 +107,16 @@ func (c *edgeAdminServiceClient) Confirm(ctx context.Context, in *ConfirmRequest
 	return out, nil
 }
 
+func (c *edgeAdminServiceClient) ExplainDispatch(ctx context.Context, in *ExplainDispatchRequest, opts ...grpc.CallOption) (*ExplainDispatchResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainDispatchResponse)
+	err := c.cc.Invoke(ctx, EdgeAdminService_ExplainDispatch_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EdgeAdminServiceServer is the server API for EdgeAdminService service.
 // All implementations must embed UnimplementedEdgeAdminServiceServer
 // for forward compatibility.
@@ -120,6 +133,8 @@ type EdgeAdminServiceServer interface {
 	Rollback(context.Context, *RollbackRequest) (*RollbackResponse, error)
 	// Keeps a revision that would otherwise be reverted.
 	Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error)
+	// What would become of a new request now, and why; nothing is taken.
+	ExplainDispatch(context.Context, *ExplainDispatchRequest) (*ExplainDispatchResponse, error)
 	mustEmbedUnimplementedEdgeAdminServiceServer()
 }
 
@@ -144,6 +159,9 @@ func (UnimplementedEdgeAdminServiceServer) Rollback(context.Context, *RollbackRe
 }
 func (UnimplementedEdgeAdminServiceServer) Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Confirm not implemented")
+}
+func (UnimplementedEdgeAdminServiceServer) ExplainDispatch(context.Context, *ExplainDispatchRequest) (*ExplainDispatchResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExplainDispatch not implemented")
 }
 func (UnimplementedEdgeAdminServiceServer) mustEmbedUnimplementedEdgeAdminServiceServer() {}
 func (UnimplementedEdgeAdminServiceServer) testEmbeddedByValue()                          {}
@@ -256,6 +274,24 @@ func _EdgeAdminService_Confirm_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EdgeAdminService_ExplainDispatch_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainDispatchRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EdgeAdminServiceServer).ExplainDispatch(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EdgeAdminService_ExplainDispatch_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EdgeAdminServiceServer).ExplainDispatch(ctx, req.(*ExplainDispatchRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // EdgeAdminService_ServiceDesc is the grpc.ServiceDesc for EdgeAdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -282,6 +318,10 @@ var EdgeAdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Confirm",
 			Handler:    _EdgeAdminService_Confirm_Handler,
+		},
+		{
+			MethodName: "ExplainDispatch",
+			Handler:    _EdgeAdminService_ExplainDispatch_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -11,8 +11,13 @@ __all__ = (
     "ConfigLayer",
     "ConfirmRequest",
     "ConfirmResponse",
+    "DispatchCandidate",
+    "DispatchExplanation",
+    "DispatchKind",
     "EdgeAdminServiceBase",
     "EdgeAdminServiceStub",
+    "ExplainDispatchRequest",
+    "ExplainDispatchResponse",
     "GetStatusRequest",
     "GetStatusResponse",
     "HistoryEntry",
@@ -32,6 +37,7 @@ __all__ = (
     "RefreshResponse",
     "RefreshResult",
     "RefreshStatus",
+    "RefusalReason",
     "RollbackRequest",
     "RollbackResponse",
     "StatusSnapshot",
@@ -136,6 +142,43 @@ class ChangeKind(betterproto2.Enum):
             "CHANGE_KIND_ADDED": 1,
             "CHANGE_KIND_REMOVED": 2,
             "CHANGE_KIND_MODIFIED": 3,
+        }
+
+
+class DispatchKind(betterproto2.Enum):
+    """
+    What a request's model names.
+    """
+
+    UNSPECIFIED = 0
+    """
+    Not said.
+    """
+
+    MODEL = 1
+    """
+    A model group.
+    """
+
+    ROUTE = 2
+    """
+    A route of the compatibility catalogue.
+    """
+
+    @classmethod
+    def betterproto_value_to_renamed_proto_names(cls) -> dict[int, str]:
+        return {
+            0: "DISPATCH_KIND_UNSPECIFIED",
+            1: "DISPATCH_KIND_MODEL",
+            2: "DISPATCH_KIND_ROUTE",
+        }
+
+    @classmethod
+    def betterproto_renamed_proto_names_to_value(cls) -> dict[str, int]:
+        return {
+            "DISPATCH_KIND_UNSPECIFIED": 0,
+            "DISPATCH_KIND_MODEL": 1,
+            "DISPATCH_KIND_ROUTE": 2,
         }
 
 
@@ -466,6 +509,71 @@ class RefreshStatus(betterproto2.Enum):
         }
 
 
+class RefusalReason(betterproto2.Enum):
+    """
+    Why a request gets no provider.
+    """
+
+    UNSPECIFIED = 0
+    """
+    Not said.
+    """
+
+    UNKNOWN = 1
+    """
+    There is no such model group or route.
+    """
+
+    NO_PROVIDER = 2
+    """
+    Every provider is disabled, unreachable or unhealthy, or there is none.
+    """
+
+    BUSY = 3
+    """
+    Every provider is full, and the request was not to wait.
+    """
+
+    QUEUE_FULL = 4
+    """
+    Every provider is full, and so is its queue.
+    """
+
+    TIMEOUT = 5
+    """
+    It has waited as long as it may.
+    """
+
+    CLOSED = 6
+    """
+    The Edge stops.
+    """
+
+    @classmethod
+    def betterproto_value_to_renamed_proto_names(cls) -> dict[int, str]:
+        return {
+            0: "REFUSAL_REASON_UNSPECIFIED",
+            1: "REFUSAL_REASON_UNKNOWN",
+            2: "REFUSAL_REASON_NO_PROVIDER",
+            3: "REFUSAL_REASON_BUSY",
+            4: "REFUSAL_REASON_QUEUE_FULL",
+            5: "REFUSAL_REASON_TIMEOUT",
+            6: "REFUSAL_REASON_CLOSED",
+        }
+
+    @classmethod
+    def betterproto_renamed_proto_names_to_value(cls) -> dict[str, int]:
+        return {
+            "REFUSAL_REASON_UNSPECIFIED": 0,
+            "REFUSAL_REASON_UNKNOWN": 1,
+            "REFUSAL_REASON_NO_PROVIDER": 2,
+            "REFUSAL_REASON_BUSY": 3,
+            "REFUSAL_REASON_QUEUE_FULL": 4,
+            "REFUSAL_REASON_TIMEOUT": 5,
+            "REFUSAL_REASON_CLOSED": 6,
+        }
+
+
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Change(betterproto2.Message):
     """
@@ -619,6 +727,220 @@ class ConfirmResponse(betterproto2.Message):
 
 default_message_pool.register_message(
     "iop.admin.v1", "ConfirmResponse", ConfirmResponse
+)
+
+
+@dataclass(eq=False, repr=False, config={"extra": "forbid"})
+class DispatchCandidate(betterproto2.Message):
+    """
+    A provider that serves what is asked for.
+    """
+
+    provider_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        1, betterproto2.TYPE_STRING
+    )
+    """
+    The provider's id.
+    """
+
+    node_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        2, betterproto2.TYPE_STRING
+    )
+    """
+    The Node that it is on.
+    """
+
+    target: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        3, betterproto2.TYPE_STRING
+    )
+    """
+    What its backend knows the model as.
+    """
+
+    status: "ProviderState" = betterproto2.field(
+        4, betterproto2.TYPE_ENUM, default_factory=lambda: ProviderState(0)
+    )
+    """
+    What it is good for now.
+    """
+
+    health: "ProviderHealth" = betterproto2.field(
+        5, betterproto2.TYPE_ENUM, default_factory=lambda: ProviderHealth(0)
+    )
+    """
+    Its health.
+    """
+
+    in_flight: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
+        betterproto2.field(6, betterproto2.TYPE_UINT32)
+    )
+    """
+    Requests that it runs.
+    """
+
+    capacity: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
+        betterproto2.field(7, betterproto2.TYPE_INT32)
+    )
+    """
+    Requests that it takes at once; 0 when disabled.
+    """
+
+    priority: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
+        betterproto2.field(8, betterproto2.TYPE_INT32)
+    )
+    """
+    Its priority: the lower number first.
+    """
+
+    queued: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
+        betterproto2.field(9, betterproto2.TYPE_UINT32)
+    )
+    """
+    Requests that wait for it.
+    """
+
+    max_queue: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
+        betterproto2.field(10, betterproto2.TYPE_INT32)
+    )
+    """
+    Requests that may wait for it at once.
+    """
+
+    queue_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
+        11, betterproto2.TYPE_INT64, optional=True
+    )
+    """
+    How long one waits for it at most, in milliseconds; unset: as long as its caller does.
+    """
+
+    rank: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)] | None" = (
+        betterproto2.field(12, betterproto2.TYPE_UINT32, optional=True)
+    )
+    """
+    Its place, from 1, in the order in which the free ones would be chosen; unset: it is not free.
+    """
+
+    enters_queue: "bool" = betterproto2.field(13, betterproto2.TYPE_BOOL)
+    """
+    Whether the new request would wait for it.
+    """
+
+    reason: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        14, betterproto2.TYPE_STRING
+    )
+    """
+    Why it would or would not be chosen, for a person.
+    """
+
+
+default_message_pool.register_message(
+    "iop.admin.v1", "DispatchCandidate", DispatchCandidate
+)
+
+
+@dataclass(eq=False, repr=False, config={"extra": "forbid"})
+class DispatchExplanation(betterproto2.Message):
+    """
+    What would become of a new request: it goes to a provider, or it waits, or it is refused.
+    """
+
+    model: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        1, betterproto2.TYPE_STRING
+    )
+    """
+    The model that was asked for.
+    """
+
+    kind: "DispatchKind | None" = betterproto2.field(
+        2, betterproto2.TYPE_ENUM, optional=True
+    )
+    """
+    What it names; unset: nothing.
+    """
+
+    chosen: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
+        3, betterproto2.TYPE_STRING, optional=True
+    )
+    """
+    The provider that would be chosen; unset: none is free.
+    """
+
+    queues: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
+        4, betterproto2.TYPE_STRING, repeated=True
+    )
+    """
+    The ids of the providers that the request would wait for.
+    """
+
+    refusal: "RefusalReason | None" = betterproto2.field(
+        5, betterproto2.TYPE_ENUM, optional=True
+    )
+    """
+    Why it would be refused; unset: it is not.
+    """
+
+    candidates: "list[DispatchCandidate]" = betterproto2.field(
+        6, betterproto2.TYPE_MESSAGE, repeated=True
+    )
+    """
+    Who serves it, in the order of the config.
+    """
+
+    known_models: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
+        7, betterproto2.TYPE_STRING, repeated=True
+    )
+    """
+    The ids of all model groups, sorted, where the model names nothing.
+    """
+
+    known_routes: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
+        8, betterproto2.TYPE_STRING, repeated=True
+    )
+    """
+    The ids of all routes, sorted, where the model names nothing.
+    """
+
+
+default_message_pool.register_message(
+    "iop.admin.v1", "DispatchExplanation", DispatchExplanation
+)
+
+
+@dataclass(eq=False, repr=False, config={"extra": "forbid"})
+class ExplainDispatchRequest(betterproto2.Message):
+    """
+    Asks what would become of a new request.
+    """
+
+    model: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        1, betterproto2.TYPE_STRING
+    )
+    """
+    The model as a request names it: the id of a model group, or else of a route.
+    """
+
+
+default_message_pool.register_message(
+    "iop.admin.v1", "ExplainDispatchRequest", ExplainDispatchRequest
+)
+
+
+@dataclass(eq=False, repr=False, config={"extra": "forbid"})
+class ExplainDispatchResponse(betterproto2.Message):
+    """
+    What would become of a new request.
+    """
+
+    explanation: "DispatchExplanation | None" = betterproto2.field(
+        1, betterproto2.TYPE_MESSAGE, optional=True
+    )
+    """
+    The explanation.
+    """
+
+
+default_message_pool.register_message(
+    "iop.admin.v1", "ExplainDispatchResponse", ExplainDispatchResponse
 )
 
 
@@ -1191,6 +1513,13 @@ class RefreshResult(betterproto2.Message):
     What became of each Node.
     """
 
+    violations_total: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
+        betterproto2.field(16, betterproto2.TYPE_UINT32)
+    )
+    """
+    How many violations there are, listed or not.
+    """
+
 
 default_message_pool.register_message("iop.admin.v1", "RefreshResult", RefreshResult)
 
@@ -1504,6 +1833,27 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
             metadata=metadata,
         )
 
+    async def explain_dispatch(
+        self,
+        message: "ExplainDispatchRequest",
+        *,
+        timeout: "float | None" = None,
+        deadline: "Deadline | None" = None,
+        metadata: "MetadataLike | None" = None,
+    ) -> "ExplainDispatchResponse":
+        """
+        What would become of a new request now, and why; nothing is taken.
+        """
+
+        return await self._unary_unary(
+            "/iop.admin.v1.EdgeAdminService/ExplainDispatch",
+            message,
+            ExplainDispatchResponse,
+            timeout=timeout,
+            deadline=deadline,
+            metadata=metadata,
+        )
+
 
 from ....google import protobuf as ___google__protobuf__
 
@@ -1550,6 +1900,15 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
+    async def explain_dispatch(
+        self, message: "ExplainDispatchRequest"
+    ) -> "ExplainDispatchResponse":
+        """
+        What would become of a new request now, and why; nothing is taken.
+        """
+
+        raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
+
     async def __rpc_refresh(
         self, stream: "grpclib.server.Stream[RefreshRequest, RefreshResponse]"
     ) -> None:
@@ -1590,6 +1949,15 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
         response = await self.confirm(request)
         await stream.send_message(response)
 
+    async def __rpc_explain_dispatch(
+        self,
+        stream: "grpclib.server.Stream[ExplainDispatchRequest, ExplainDispatchResponse]",
+    ) -> None:
+        request = await stream.recv_message()
+        assert request is not None
+        response = await self.explain_dispatch(request)
+        await stream.send_message(response)
+
     def __mapping__(self) -> "dict[str, grpclib.const.Handler]":
         return {
             "/iop.admin.v1.EdgeAdminService/Refresh": grpclib.const.Handler(
@@ -1621,5 +1989,11 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
                 grpclib.const.Cardinality.UNARY_UNARY,
                 ConfirmRequest,
                 ConfirmResponse,
+            ),
+            "/iop.admin.v1.EdgeAdminService/ExplainDispatch": grpclib.const.Handler(
+                self.__rpc_explain_dispatch,
+                grpclib.const.Cardinality.UNARY_UNARY,
+                ExplainDispatchRequest,
+                ExplainDispatchResponse,
             ),
         }
