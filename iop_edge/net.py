@@ -6,7 +6,6 @@ Nothing here opens a connection: it only says what an address means and what a c
 import ipaddress
 import os
 import re
-import unicodedata
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -23,6 +22,7 @@ MAX_UNIX_PATH: Final = 107
 _MAX_PORT: Final = 65535
 _LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.*")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104
 
 
@@ -88,7 +88,7 @@ def parse_address(text: str) -> Address:
 def _unix_address(path: str) -> Address:
     if not path:
         raise AddressError("unix: needs the path of a socket")
-    if any(unicodedata.category(char) == "Cc" for char in path):
+    if _CONTROL.search(path):
         raise AddressError("the path of a socket holds no control character")
     if len(path.encode()) > MAX_UNIX_PATH:
         raise AddressError(f"the path of a socket has at most {MAX_UNIX_PATH} bytes")
@@ -130,9 +130,11 @@ def is_loopback(host: str) -> bool:
     """Tell whether a host can only be this machine."""
     try:
         host = _same_host(host)
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        if ":" in host or host[:1].isdigit():
+            return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+    return host == "localhost"
 
 
 def overlap(first: Address, second: Address) -> bool:
@@ -140,11 +142,11 @@ def overlap(first: Address, second: Address) -> bool:
 
     A wildcard claims its port on every host; `localhost` stands for the loopback addresses.
     """
-    first, second = first.canonical, second.canonical
-    if first.is_unix or second.is_unix:
-        return first.path == second.path
-    if first.port != second.port or not first.port:
+    if first.is_unix is not second.is_unix or first.port != second.port or not (first.port or first.is_unix):
         return False
+    first, second = first.canonical, second.canonical
+    if first.is_unix:
+        return first.path == second.path
     if first.is_wildcard or second.is_wildcard:
         return True
     if "localhost" in (first.host, second.host):

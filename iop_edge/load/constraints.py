@@ -44,13 +44,14 @@ def check(tree: Tree, problems: Problems) -> None:
 def _checker(message: Message) -> _Check:
     """Return the function that checks one message and all below it."""
     fields = message.fields
-    required = [field.name for field in message.required]
+    required = frozenset(field.name for field in message.required)
     texts = {name: FORMS[field.format].usual.fullmatch for name, field in fields.items() if _is_text(field)}
     bounds = {name: _bounds(field) for name, field in fields.items() if _is_bounded(field)}
     containers = {name: _container(field) for name, field in fields.items() if not field.is_scalar}
 
     def check_message(run: Run, tree: Tree, trail: Trail) -> None:
-        _check_required(run, tree, trail, required)
+        if not required <= tree.keys():
+            _find_missing(run, tree, trail, message)
         for name, value in tree.items():
             kind = value.__class__
             if kind is str:
@@ -71,10 +72,10 @@ def _checker(message: Message) -> _Check:
     return check_message
 
 
-def _check_required(run: Run, tree: Tree, trail: Trail, names: list[str]) -> None:
-    for name in names:
-        if name not in tree:
-            run.fail("field.required", (trail, name, False), f'"{name}" must be given')
+def _find_missing(run: Run, tree: Tree, trail: Trail, message: Message) -> None:
+    for field in message.required:
+        if field.name not in tree:
+            run.fail("field.required", (trail, field.name, False), f'"{field.name}" must be given')
 
 
 def _judge(run: Run, value: Any, field: Field, trail: Trail) -> None:

@@ -38,7 +38,7 @@ def load_sources(sources: Sequence[Source], resolver: Resolver | None, limits: L
         outcome = _load(sources, resolver, limits)
         if not outcome.is_sound:
             raise ConfigError(outcome.report())
-        return Snapshot(outcome.tree, _LaterWarnings(outcome) if outcome.warnings.total else ())
+        return Snapshot(outcome.tree, _LaterWarnings(outcome))
 
 
 def check_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Report:
@@ -71,38 +71,41 @@ class _Outcome:
         self.problems = Problems()
         self.tree: Tree = {}
         self.moves = Moves()
-        self.warnings = Problems()
 
     @property
     def is_sound(self) -> bool:
         return not self.problems.total and not any(file.total for file in self.decoded)
 
     def report(self) -> Report:
-        if self.is_sound and not self.warnings.total:
+        warnings = warn(self.tree) if self.is_sound else Problems()
+        if self.is_sound and not warnings.total:
             return Report()
         from iop_edge.load.reporting import report
 
         origins = Origins(_layers(self.decoded), self.moves)
-        return report(self.decoded, origins, self.problems, self.warnings, self.limits)
+        return report(self.decoded, origins, self.problems, warnings, self.limits)
 
 
 class _LaterWarnings:
-    """Warnings that are placed when they are asked for, from files that are read again; few loads are asked for them.
+    """Warnings that are sought when they are asked for, and placed in files that are read again.
 
-    Until then the bytes of the files are kept, but not the trees that were made of them.
+    Few loads are asked for them. Until then the bytes of the files are kept, but not the trees that were made of them.
     """
 
     def __init__(self, outcome: _Outcome) -> None:
         self._sources = tuple(file.source for file in outcome.decoded)
         self._limits = outcome.limits
         self._moves = outcome.moves
-        self._warnings = outcome.warnings
+        self._tree = outcome.tree
 
     def __iter__(self) -> Iterator[Violation]:
+        warnings = warn(self._tree)
+        if not warnings.total:
+            return iter(())
         from iop_edge.load.reporting import placed_warnings
 
         origins = Origins(_layers([_read(source, self._limits) for source in self._sources]), self._moves)
-        return iter(placed_warnings(self._sources, origins, self._warnings, self._limits))
+        return iter(placed_warnings(self._sources, origins, warnings, self._limits))
 
 
 def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) -> _Outcome:
@@ -117,9 +120,8 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
     tree = layers.merge(_layers(decoded), table.root(), problems)
     tree = resolve(tree, table.root(), resolver, problems)
     outcome.tree, outcome.moves = normalize(tree, problems)
-    inventory = validate(outcome.tree, problems)
+    validate(outcome.tree, problems)
     if outcome.is_sound:
-        outcome.warnings = warn(outcome.tree, inventory)
         sort_unordered(outcome.tree)
     return outcome
 

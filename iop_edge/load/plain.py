@@ -8,9 +8,9 @@ This module reports nothing. A file with a single line of another kind, or with 
 decoder, which knows all of YAML and the words for every fault; what is read here is what the decoder would have read.
 """
 
-import io
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from iop_edge.load import scalars
@@ -36,6 +36,7 @@ from iop_edge.load.texts import forbidden_in, is_printable_ascii, without_bom
 from iop_edge.schema import table
 from iop_edge.schema.values import REDACTED, UNRESOLVED, Sourced, Tree
 
+_BLOCK_BYTES: Final = 64 * 1024
 _OTHER_ENDS: Final = ("\x85", "\u2028", "\u2029")
 
 
@@ -44,11 +45,20 @@ def read_plain(source: Source, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
     data = without_bom(source.data)
     if len(source.data) > limits.max_bytes or not (is_printable_ascii(data) or _is_printable(data)):
         return None
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="\n")
+    lines = chain.from_iterable(_blocks_of_lines(data))
     try:
-        return _Reader(filter(None, map(Lexer().__getitem__, text)), source.base_dir).document()
+        return _Reader(filter(None, map(Lexer().__getitem__, lines)), source.base_dir).document()
     except NotPlain:
         return None
+
+
+def _blocks_of_lines(data: bytes) -> Iterator[list[str]]:
+    """Yield the lines of a file, a block of them at a time: those of a large file would take much room all at once."""
+    start = 0
+    while start < len(data):
+        stop = data.find(b"\n", start + _BLOCK_BYTES) + 1 or len(data)
+        yield data[start:stop].decode().split("\n")
+        start = stop
 
 
 def _is_printable(data: bytes) -> bool:
@@ -106,6 +116,8 @@ class _Reader:
                 tree[slot.name] = self._block(slot, column)
             elif slot.is_text and form <= LAST_TEXT:
                 tree[slot.name] = content
+            elif form in PLAIN_FORMS and content in slot.known:
+                tree[slot.name] = slot.known[content]
             else:
                 value = values.get(text)
                 if value is None:

@@ -8,21 +8,20 @@ import re
 from typing import Any, Final
 
 # The forms of a line's value are the numbers of the groups that match them in `_LINE`.
-_INDENT: Final = 1
-_DASH: Final = 2
-BLOCK: Final = 3
+_DASH: Final = 1
+BLOCK: Final = 2
 """The form of a value that stands below its key."""
-_PLAIN_TEXT: Final = 4
-LAST_TEXT: Final = 6
+_PLAIN_TEXT: Final = 3
+LAST_TEXT: Final = 5
 """Up to this one are the forms of scalars that are text in a text field: they have no `$` in them, and are in quotes
 or like nothing but text."""
-PLAIN_FORMS: Final = (_PLAIN_TEXT, 7)
+PLAIN_FORMS: Final = (_PLAIN_TEXT, 6)
 """The forms of scalars without quotes."""
-LAST_SCALAR: Final = 9
+LAST_SCALAR: Final = 8
 """Up to this one are the forms of scalars."""
-FLOW_LIST: Final = 10
+FLOW_LIST: Final = 9
 """The form of a list of scalars between brackets."""
-FLOW_MAPPING: Final = 11
+FLOW_MAPPING: Final = 10
 """The form of a mapping of scalars between braces."""
 
 DOCUMENT_START: Final = "---"
@@ -33,12 +32,12 @@ Entry = tuple[str, int, Any]
 
 Line = tuple[int, int, str, int, Any, str]
 """A line: the column where it starts, the column of what comes after the dash of an item, or the same one where there
-is no dash, the key, which may be empty, the form and the content of the value, and the line itself."""
+is no dash, the key, which may be empty, the form and the content of the value, and the line itself without its end."""
 
 END: Final[Line] = (-1, -1, "", BLOCK, "", "")
 """Stands after the last line."""
 
-_BEFORE_SCALARS: Final = 2
+_BEFORE_SCALARS: Final = 1
 """How many groups more come before those of scalars in `_LINE` than in flow collections."""
 
 MOST_REMEMBERED: Final = 4096
@@ -68,11 +67,11 @@ _FLOW_SCALAR: Final = rf"(?:{_FLOW_PLAIN}|{_QUOTED_TEXT}|{_FLOW_OTHER}|{_QUOTED}
 _ENTRY: Final = re.compile(rf"\ *+(?:({_KEY}):\ ++)?+{_FLOW_SCALAR}")
 _LINE: Final = re.compile(
     rf"""
-    (\ *+)
-    (-\ ++)?+
-    (?:({_KEY}):(?:\ ++|(?=\r?\n?\Z)))?+
+    \ *+
+    ((?:-\ ++)?+)
+    (?:({_KEY}):(?:\ ++|(?=\r?\Z)))?+
     (?:{_PLAIN}|{_QUOTED_TEXT}|{_OTHER}|{_QUOTED}|\[([^][{{}}\r\n]*+)\]|{{([^][{{}}\r\n]*+)}})?+
-    \ *+(?:(?<![^\ ])\#[^\r\n]*+)?+\r?\n?\Z
+    \ *+(?:(?<![^\ ])\#[^\r]*+)?+\r?\Z
     """,
     re.VERBOSE,
 )
@@ -100,20 +99,19 @@ class Lexer(dict[str, Line | None]):
 def _parsed(text: str) -> Line | None:
     match = _LINE.match(text) if len(text) <= _LONGEST else None
     if match is None:
-        if text.rstrip(" \r\n") == DOCUMENT_START:
+        if text.rstrip(" \r") == DOCUMENT_START:
             return 0, 0, DOCUMENT_START, BLOCK, "", text
         raise NotPlain
-    form = match.lastindex or _INDENT
-    if form <= _DASH:
-        if form == _DASH:
+    form = match.lastindex or _DASH
+    start, column = match.span(_DASH)
+    if form == _DASH:
+        if start != column:
             raise NotPlain
         return None
-    groups = match.groups("")
-    content: Any = groups[form - 1]
+    key, content = match.group(BLOCK, form)
     if form > LAST_SCALAR:
         content = _entries(content, is_mapping=form == FLOW_MAPPING)
-    start = len(groups[0])
-    return start, start + len(groups[1]), groups[2], form, content, text
+    return start, column, key or "", form, content, text
 
 
 def _entries(content: str, *, is_mapping: bool) -> list[Entry]:
@@ -121,11 +119,13 @@ def _entries(content: str, *, is_mapping: bool) -> list[Entry]:
     entries: list[Entry] = []
     stop = 0
     for match in _ENTRY.finditer(content):
-        key, form = match[1] or "", match.lastindex or 0
-        if match.start() != stop or bool(key) != is_mapping:
+        form = match.lastindex or 0
+        key, scalar = match.group(1, form)
+        start, end = match.span()
+        if start != stop or (key is not None) != is_mapping:
             raise NotPlain
-        entries.append((key, form + _BEFORE_SCALARS, match[form]))
-        stop = match.end()
+        entries.append((key or "", form + _BEFORE_SCALARS, scalar))
+        stop = end
     if stop != len(content) and not content.isspace():
         raise NotPlain
     return entries

@@ -46,23 +46,22 @@ Nearly all values hold no reference: the ones that do are found by scans of type
 @cache
 def _resolution_of(message: Message) -> _Resolve:
     fields = message.fields
-    containers = [(name, _container_resolution(field)) for name, field in fields.items() if not field.is_scalar]
+    containers = {name: _container_resolution(field) for name, field in fields.items() if not field.is_scalar}
 
     def resolve_message(run: "_Run", tree: Tree, trail: Trail) -> Tree:
         resolved = tree
-        if Sourced in set(map(type, tree.values())):
-            resolved = {
-                name: run.sourced(value, fields[name], (trail, name, False)) if value.__class__ is Sourced else value
-                for name, value in tree.items()
-            }
-        for name, resolve_value in containers:
-            value = tree.get(name)
-            if value and value is not INVALID:
-                new = resolve_value(run, value, (trail, name, False))
-                if new is not value:
-                    if resolved is tree:
-                        resolved = dict(tree)
-                    resolved[name] = new
+        for name, value in tree.items():
+            kind = value.__class__
+            if kind is dict or kind is list:
+                new = containers[name](run, value, (trail, name, False))
+            elif kind is Sourced:
+                new = run.sourced(value, fields[name], (trail, name, False))
+            else:
+                continue
+            if new is not value:
+                if resolved is tree:
+                    resolved = dict(tree)
+                resolved[name] = new
         return resolved
 
     return resolve_message

@@ -58,11 +58,10 @@ def _builder(name: str) -> Callable[[ReadTree], betterproto2.Message]:
         for field, convert in conversions:
             if field in tree:
                 values[field] = convert(tree[field])
-        if Sourced in set(map(type, values.values())):
-            for field, value in tree.items():
-                if value.__class__ is Sourced:
-                    known = _known(value, scalars[field])
-                    values[field] = blank[field] if known is UNRESOLVED else known
+        for field, value in tree.items():
+            if value.__class__ is Sourced:
+                known = _known(value, scalars[field])
+                values[field] = blank[field] if known is UNRESOLVED else known
         message = object.__new__(cls)
         message.__dict__ = values
         return message
@@ -84,7 +83,8 @@ def _conversion(field: table.Field) -> Callable[[Any], Any] | None:
     if field.repeated:
         return lambda items: [known for item in items if (known := _known(item, field)) is not UNRESOLVED]
     if field.kind is table.Kind.ENUM:
-        return lambda word: word if word.__class__ is Sourced else _members(field.type_name)[word]
+        members = _members(field.type_name)
+        return lambda word: word if word.__class__ is Sourced else members[word]
     return None
 
 
