@@ -46,13 +46,14 @@ class Place(NamedTuple):
 
 
 class Origins:
-    """Answers where a path came from."""
+    """Answers where a path came from. What many paths go through is traced once: there may be thousands of layers."""
 
     def __init__(self, layers: Sequence[Layer], moves: Moves) -> None:
         self._parts = [Part(number, layer.tree, ROOT) for number, layer in enumerate(layers)]
         self._moves = moves
-        self._rows: dict[tuple[int, ...], list[list[Part]]] = {}
-        self._entries: dict[tuple[int, ...], dict[str, list[Part]]] = {}
+        self._children: dict[Path, Sequence[Part]] = {}
+        self._lists: dict[Path | None, Sequence[Sequence[Part]]] = {}
+        self._maps: dict[Path | None, dict[str, list[Part]]] = {}
 
     def place(self, path: Path) -> Place:
         """Return the layer whose value won, and the path in its file.
@@ -73,47 +74,50 @@ class Origins:
         for depth, step in enumerate(steps):
             if message is not None:
                 here = message.fields[str(step.step)]
-                below = children(parts, here.name)
+                below = self._of_field(parts, here, step)
                 removed = [] if below else _unset(parts, here.name)
                 if removed:
                     return removed[-1:], depth + 1, True
                 message = here.message() if here.is_message else None
             else:
                 assert here is not None
-                below = self._items(parts, here, step)
+                below = self._of_map(parts, here, step) if here.kind is Kind.MAP else self._of_list(parts, here, step)
                 message = here.message() if here.is_message_list else None
             if not below:
                 return parts, depth, False
             parts = below
         return parts, len(steps), message is None
 
-    def _items(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
-        if owner.kind is Kind.MAP:
-            return self._entry([part for part in parts if part.value.__class__ is dict], owner, str(step.step))
-        lists = [part for part in parts if part.value.__class__ is list]
-        index = step.step
-        if not isinstance(index, int) or not lists:
-            return ()
-        if len(lists) > 1 and owner.is_message_list:
-            rows = self._aligned(lists, owner)
-            return rows[index] if index < len(rows) else ()
-        last = lists[-1]
-        return [Part(last.layer, last.value[index], last.path.index(index))] if index < len(last.value) else ()
+    def _of_field(self, parts: Sequence[Part], field: Field, step: Path) -> Sequence[Part]:
+        known = self._children.get(step)
+        if known is None:
+            known = self._children[step] = children(parts, field.name)
+        return known
 
-    def _aligned(self, lists: Sequence[Part], owner: Field) -> list[list[Part]]:
-        key = tuple(id(part.value) for part in lists)
-        rows = self._rows.get(key)
+    def _of_list(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
+        """Return what the parts, all of one list, have for an item of it."""
+        rows = self._lists.get(step.parent)
         if rows is None:
-            rows = self._rows[key] = align(lists, _identity(owner.type_name))
-        return rows
+            rows = self._lists[step.parent] = _rows([part for part in parts if part.value.__class__ is list], owner)
+        return rows[step.step] if isinstance(step.step, int) and step.step < len(rows) else ()
 
-    def _entry(self, maps: Sequence[Part], owner: Field, wanted: str) -> Sequence[Part]:
+    def _of_map(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
+        """Return what the parts, all of one map, have for a key of it."""
         fold = str.lower if owner.caseless_keys else str
-        key = tuple(id(part.value) for part in maps)
-        rows = self._entries.get(key)
+        rows = self._maps.get(step.parent)
         if rows is None:
-            rows = self._entries[key] = {fold(str(row[-1].path.step)): row for row in entries(maps, owner)}
-        return rows.get(fold(wanted), ())
+            found = entries([part for part in parts if part.value.__class__ is dict], owner)
+            rows = self._maps[step.parent] = {fold(str(row[-1].path.step)): row for row in found}
+        return rows.get(fold(str(step.step)), ())
+
+
+def _rows(lists: Sequence[Part], owner: Field) -> Sequence[Sequence[Part]]:
+    """Return the items of a list, as they merge: for each, what the parts have for it."""
+    if len(lists) > 1 and owner.is_message_list:
+        return align(lists, _identity(owner.type_name))
+    return [
+        [Part(last.layer, item, last.path.index(index))] for last in lists[-1:] for index, item in enumerate(last.value)
+    ]
 
 
 def _unset(parts: Sequence[Part], name: str) -> list[Part]:

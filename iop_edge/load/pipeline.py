@@ -9,6 +9,7 @@ from iop_edge.errors import ConfigError, Report, Violation
 from iop_edge.load import credentials, layers
 from iop_edge.load.collector import collector_paused
 from iop_edge.load.decoded import Decoded
+from iop_edge.load.findings import Findings
 from iop_edge.load.layers import Layer
 from iop_edge.load.normalize import normalize, sort_unordered
 from iop_edge.load.origins import Moves, Origins
@@ -109,6 +110,8 @@ class _LaterWarnings:
 
 
 def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) -> _Outcome:
+    if len(sources) > limits.max_layers:
+        return _Outcome([_surplus(sources[limits.max_layers], limits)], limits)
     outcome = _Outcome([_read(source, limits) for source in sources], limits)
     decoded, problems = outcome.decoded, outcome.problems
     for number, file in enumerate(decoded):
@@ -134,6 +137,13 @@ def _read(source: Source, limits: Limits) -> Decoded:
     from iop_edge.load.decode import decode
 
     return decode(source, limits)
+
+
+def _surplus(source: Source, limits: Limits) -> Decoded:
+    """Return what there is to say of the first file that is too many."""
+    findings = Findings()
+    findings.add_whole("layer.limit", f"a config has at most {limits.max_layers} files", "put some of them together")
+    return Decoded(source, None, findings.in_order(), findings.total)
 
 
 def _layers(decoded: Sequence[Decoded]) -> list[Layer]:

@@ -3,6 +3,7 @@
 Places and source lines are sought only when something was found, and lines only for a report that somebody reads.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -134,11 +135,11 @@ def _excerpts(sources: Sequence[Source], found: Iterable[_Placed], limits: Limit
         span = item.violation.span
         if span is not None and span.line:
             spans.setdefault(item.layer, set()).add(span)
+    # Layers may have one name: where a span is in two of them, no line is that of both.
+    layers = Counter(span for wanted in spans.values() for span in wanted)
     shown: dict[Span, Excerpt] = {}
     for layer, wanted in spans.items():
-        # Layers may have one name: where a span is in two of them, no line is that of both.
-        shared = set().union(*(others for other, others in spans.items() if other != layer))
-        shown.update(excerpts(sources[layer], wanted - shared, limits))
+        shown.update(excerpts(sources[layer], {span for span in wanted if layers[span] == 1}, limits))
     return shown
 
 

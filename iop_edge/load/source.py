@@ -22,10 +22,12 @@ class Source:
 class Limits:
     """The bounds of a load (CFG-10).
 
-    `max_bytes` bounds a file, `max_depth` the nesting of its mappings and lists, and `max_recorded` how many parser
-    events may stand below anchors, since those are kept for the aliases to come.
+    `max_layers` bounds how many files there are, `max_bytes` each of them, `max_depth` the nesting of its mappings and
+    lists, and `max_recorded` how many parser events may stand below anchors, since those are kept for the aliases to
+    come.
     """
 
+    max_layers: int = 1000
     max_bytes: int = 256 * 1024 * 1024
     max_depth: int = 64
     max_recorded: int = 1_000_000

@@ -2,11 +2,15 @@
 
 import gc
 import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from iop_edge.errors import MAX_LISTED, ConfigError
+from iop_edge.errors import MAX_LISTED, ConfigError, Report
 from iop_edge.load.line import REACH
 from iop_edge.load.pipeline import check_sources, load_sources
 from iop_edge.load.source import Limits, Source
@@ -86,6 +90,54 @@ def test_limits_hold_while_a_report_is_made() -> None:
     report = check_sources([_source(text)], World(), Limits(max_recorded=4))
     assert [(item.rule, str(item.span)) for item in report.violations] == [("yaml.aliasing", "edge.yaml:3:9")]
     assert [excerpt.text for excerpt in report.excerpts.values()] == ["models:"]
+
+
+@pytest.mark.contract("CFG-10")
+def test_one_file_more_than_the_limit_is_an_error_whatever_is_in_them() -> None:
+    sources = [_source(BASE), _source("nope: [", "b.yaml"), _source("edge: {id: z}", "c.yaml")]
+    report = check_sources(sources, World(), Limits(max_layers=2))
+    assert [(item.rule, str(item.span)) for item in report.violations] == [("layer.limit", "c.yaml")]
+    assert check_sources(sources[:1], World(), Limits(max_layers=1)).ok
+
+
+def _calls(function: Callable[[], object]) -> int:
+    """Return how many calls a function makes, whatever else the machine does."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.contract("CFG-10")
+@pytest.mark.parametrize(
+    ("rule", "item"),
+    [
+        ("field.required", "{{id: n{0}}}"),
+        ("id.duplicate", "{{id: n{0}, address: '127.0.0.1:1'}}"),
+        ("field.unknown", "{{id: n{0}, address: '127.0.0.1:1{0}', nope: 1}}"),
+        ("value.address", "{{id: n{0}, address: '127.0.0.1:x{0}'}}"),
+        ("node.plain_text", "{{id: n{0}, address: 'h.example:1{0}'}}"),
+    ],
+)
+def test_cost_of_a_report_grows_with_the_layers_and_no_faster(rule: str, item: str) -> None:
+    def report_of(layers: int) -> Report:
+        sources = [_source("edge: {id: e}", "first.yaml")]
+        sources += [_source(f"nodes: [{item.format(number)}]", f"{number}.yaml") for number in range(layers)]
+        return check_sources(sources, World())
+
+    report = report_of(2)
+    assert rule in {found.rule for found in (*report.violations, *report.warnings)}
+    few, many = _calls(partial(report_of, 60)), _calls(partial(report_of, 240))
+    assert many < 5 * few
 
 
 @pytest.mark.contract("VAL-11")
