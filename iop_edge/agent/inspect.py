@@ -3,12 +3,16 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+import betterproto2
+
 from iop_edge.agent.refusal import Refusal
 from iop_edge.ids import NodeId
+from iop_edge.load.formats import FORMS
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.wire import unknown_parts
-from iop_pb.iop.runtime.v1 import AdapterConfig, NodeConfigPayload, NodeConfigRefreshRequest
+from iop_pb.iop.config.v1 import HealthMode
+from iop_pb.iop.runtime.v1 import AdapterConfig, NodeConfigPayload, NodeConfigRefreshRequest, Resource
 
 _PAYLOAD = ROOT.child("payload")
 
@@ -38,6 +42,9 @@ def _in_payload(payload: NodeConfigPayload, node_id: NodeId, profiles: Collectio
     yield from _names(_PAYLOAD.child("resources"), "provider_id", (item.provider_id for item in payload.resources))
     for index, adapter in enumerate(payload.adapters):
         yield from _profile(adapter, _PAYLOAD.child("adapters").index(index), profiles)
+        yield from _url(adapter, _PAYLOAD.child("adapters").index(index))
+    for index, resource in enumerate(payload.resources):
+        yield from _health(resource, _PAYLOAD.child("resources").index(index).child("health"))
 
 
 def _names(items: Path, field: str, names: Iterable[str]) -> Iterator[Refusal]:
@@ -56,3 +63,19 @@ def _profile(adapter: AdapterConfig, path: Path, profiles: Collection[str]) -> I
         known = ", ".join(sorted(profiles)) or "none"
         place = str(path.child("cli").child("profile"))
         yield Refusal("node.profile", place, f"is not a profile of this Node; it has: {known}")
+
+
+def _url(adapter: AdapterConfig, path: Path) -> Iterator[Refusal]:
+    kind, config = betterproto2.which_one_of(adapter, "config")
+    url = getattr(config, "base_url", None)
+    if url is not None and (fault := FORMS["http_url"].fault(url)):
+        yield Refusal("node.url", str(path.child(kind).child("base_url")), fault)
+
+
+def _health(resource: Resource, path: Path) -> Iterator[Refusal]:
+    check = resource.health
+    if check is None or check.mode is not HealthMode.ACTIVE:
+        return
+    for field in ("interval_ms", "timeout_ms"):
+        if getattr(check, field) < 1:
+            yield Refusal("node.health", str(path.child(field)), "must be 1 or more")

@@ -6,16 +6,20 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from importlib.metadata import version
+from typing import Final
 
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from iop_edge.agent.adapters import AdapterSet, Builder, BuildError, Connector, build
+from iop_edge.agent.backends import Backends
 from iop_edge.agent.health import HealthBook
 from iop_edge.agent.inspect import inspect
+from iop_edge.agent.keeper import Asker, HealthKeeper, Pace
 from iop_edge.agent.profiles import BUILT_IN
 from iop_edge.agent.refusal import Refusal
 from iop_edge.agent.session import AnotherEdgeError, Session, SessionHeldError, Sessions
+from iop_edge.agent.subject import subjects_of
 from iop_edge.ids import EdgeId, EdgeInstanceId, Generation, NodeId
 from iop_edge.transport.protocol import PROTOCOL_VERSION
 from iop_pb.iop.runtime.v1 import (
@@ -37,6 +41,10 @@ from iop_pb.iop.runtime.v1 import (
 
 _log = logging.getLogger(__name__)
 
+_PACE: Final = Pace()
+_MOST_REFUSALS: Final = 100
+"""So many refusals of one payload are told: more would help nobody."""
+
 
 class Node(NodeConfigServiceBase):
     """A Node that takes all it runs from one Edge (PSH-02).
@@ -46,6 +54,8 @@ class Node(NodeConfigServiceBase):
         profiles: the profiles of command-line agents that it can run.
         builder: builds an adapter from its config.
         clock: a monotonic clock, in seconds.
+        asker: asks backends how they are, for active health checks; None asks over HTTP.
+        pace: time and chance of health checks.
     """
 
     def __init__(
@@ -55,8 +65,11 @@ class Node(NodeConfigServiceBase):
         profiles: Collection[str] = BUILT_IN,
         builder: Builder = Connector,
         clock: Callable[[], float] = time.monotonic,
+        asker: Asker | None = None,
+        pace: Pace = _PACE,
     ) -> None:
         self.health = HealthBook()
+        self._keeper = HealthKeeper(self.health, asker or Backends(), pace)
         self._node_id = node_id
         self._instance_id = secrets.token_hex(16)
         self._software_version = version("iop_edge")
@@ -131,8 +144,9 @@ class Node(NodeConfigServiceBase):
             raise GRPCError(Status.PERMISSION_DENIED, "another Edge has taken this Node over")
 
     async def close(self) -> None:
-        """End all sessions, and close what runs. Sets that still drain are closed too."""
+        """End all sessions and health checks, and close what runs. Sets that still drain are closed too."""
         self._stopping.set()
+        await self._keeper.close()
         for task in self._drains:
             task.cancel()
         await asyncio.gather(*self._drains, return_exceptions=True)
@@ -192,7 +206,9 @@ class Node(NodeConfigServiceBase):
         self._running = RunningPayload(
             generation=request.generation, payload_hash=request.payload_hash, revision=request.revision
         )
-        self.health.follow(Generation(request.generation), self._payload.resources)
+        subjects = tuple(subjects_of(self._payload))
+        self.health.follow(Generation(request.generation), subjects)
+        self._keeper.follow(subjects)
         _log.info("revision %d runs, generation %d", request.revision, request.generation)
 
     def _refused(self, refusals: list[Refusal]) -> NodeConfigRefreshResponse:
@@ -201,12 +217,13 @@ class Node(NodeConfigServiceBase):
     def _answer(
         self, outcome: NodeConfigRefreshOutcome, refusals: Collection[Refusal] = ()
     ) -> NodeConfigRefreshResponse:
-        for refusal in refusals:
+        told = list(refusals)[:_MOST_REFUSALS]
+        for refusal in told:
             _log.warning("push refused: %s %s [%s]", refusal.path, refusal.message, refusal.rule)
         return NodeConfigRefreshResponse(
             outcome=outcome,
             running=self._running,
-            violations=[NodeViolation(rule=r.rule, path=r.path, message=r.message) for r in refusals],
+            violations=[NodeViolation(rule=r.rule, path=r.path, message=r.message) for r in told],
         )
 
 

@@ -24,7 +24,7 @@ from iop_edge.files import FileResolver
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Connection, HealthState, NodeState, Pushed
+from iop_edge.push.model import Connection, NodeState, Pushed, ReportedHealth
 from iop_edge.push.settings import DEFAULTS, Settings
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Mode, RefreshResult, Status
@@ -289,6 +289,6 @@ class Edge:
         serves = state.connection is Connection.CONNECTED and state.generation > 0
         self._pool.set_node_reachable(node_id, serves)
 
-    def _take_health(self, node_id: NodeId, reports: Mapping[ProviderId, HealthState]) -> None:
-        for provider_id, health in reports.items():
-            self._pool.set_health(node_id, provider_id, Health(health.value))
+    def _take_health(self, node_id: NodeId, reports: Mapping[ProviderId, ReportedHealth]) -> None:
+        for provider_id, reported in reports.items():
+            self._pool.set_health(node_id, provider_id, Health(reported.state.value))

@@ -11,7 +11,7 @@ from iop_edge.ids import Generation, ProviderId
 from iop_edge.push.fault import SessionError
 from iop_edge.push.gate import SendGate
 from iop_edge.push.link import Answer, Caller, Link, shared_context
-from iop_edge.push.model import Connection, Desired, HealthState, NodeState, Pushed, Target
+from iop_edge.push.model import Connection, Desired, NodeState, Pushed, ReportedHealth, Target
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport
 from iop_edge.transport.renewal import RenewedContext
@@ -31,7 +31,7 @@ class Surroundings:
     dials: SendGate
     gate: SendGate
     on_state: Callable[[Target, NodeState], None]
-    on_health: Callable[[Target, Mapping[ProviderId, HealthState]], None]
+    on_health: Callable[[Target, Mapping[ProviderId, ReportedHealth]], None]
     on_push: Callable[[Target, Pushed], None]
 
 

@@ -12,10 +12,10 @@ from iop_edge.push.link import Caller
 from iop_edge.push.model import (
     Desired,
     HealthListener,
-    HealthState,
     NodeState,
     Pushed,
     PushListener,
+    ReportedHealth,
     StateListener,
     Target,
 )
@@ -124,7 +124,7 @@ class Fleet:
         if self._on_state_change is not None:
             _call(self._on_state_change, target.node_id, state)
 
-    def _tell_health(self, target: Target, health: Mapping[ProviderId, HealthState]) -> None:
+    def _tell_health(self, target: Target, health: Mapping[ProviderId, ReportedHealth]) -> None:
         if self._on_health is not None:
             _call(self._on_health, target.node_id, health)
 

@@ -15,7 +15,7 @@ from iop_edge.ids import EdgeId, EdgeInstanceId, Generation, ProviderId
 from iop_edge.net import Tls, client_context, parse_address
 from iop_edge.push.fault import CALL_ERRORS, SessionError, fault_of, quoted
 from iop_edge.push.gate import SendGate
-from iop_edge.push.model import Connection, Desired, HealthState, Target
+from iop_edge.push.model import Connection, Desired, HealthState, ReportedHealth, Target
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.schema import table
@@ -30,6 +30,7 @@ from iop_pb.iop.runtime.v1 import (
     NodeConfigRefreshOutcome,
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
+    ResourceHealth,
     ResourceHealthState,
     RunningPayload,
     WatchHealthRequest,
@@ -104,6 +105,7 @@ class Link:
             server_name=tls[0].server_name if tls else "",
             connect_timeout=settings.connect_timeout,
             max_reply_bytes=settings.max_reply_bytes,
+            max_reply_fields=settings.max_reply_fields,
             on_leave=self.leaving.set,
         )
         self._metadata = (("authorization", f"Bearer {target.token}"),) if target.token else ()
@@ -149,8 +151,11 @@ class Link:
         self.running = _running(reply.running)
         return self._answer(mode, desired, reply)
 
-    async def health(self) -> AsyncGenerator[Mapping[ProviderId, HealthState], None]:
-        """Yield what the Node says of its resources' health. The session lives as long as this is read."""
+    async def health(self) -> AsyncGenerator[Mapping[ProviderId, ReportedHealth], None]:
+        """Yield what the Node says of its resources' health. The session lives as long as this is read.
+
+        A report of a generation that is past is about what runs no more: the next one has all resources anew.
+        """
         request = WatchHealthRequest(edge_id=self._caller.edge_id, edge_instance_id=self._caller.instance_id)
         reports = self._channel.server_stream(
             f"{_SERVICE}/WatchHealth", request, WatchHealthResponse, metadata=self._metadata
@@ -158,10 +163,12 @@ class Link:
         with _faults(self._target.token):
             async with contextlib.aclosing(reports):
                 async for report in reports:
-                    yield {
-                        ProviderId(item.provider_id): _HEALTH.get(item.state, HealthState.UNKNOWN)
-                        for item in report.resources
-                    }
+                    if report.generation >= self.running.generation:
+                        yield {ProviderId(item.provider_id): self._health(item) for item in report.resources}
+
+    def _health(self, said: ResourceHealth) -> ReportedHealth:
+        state = _HEALTH.get(said.state, HealthState.UNKNOWN)
+        return ReportedHealth(state, quoted(said.detail, self._target.token))
 
     async def close(self, fault: SessionError | None = None) -> None:
         """Drop the connection, where that is so because of this fault."""

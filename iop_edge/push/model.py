@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from iop_edge.ids import NodeId, ProviderId, Revision
 from iop_edge.payload.encode import EncodedPayload
@@ -64,6 +65,13 @@ class HealthState(StrEnum):
     UNKNOWN = "unknown"
 
 
+class ReportedHealth(NamedTuple):
+    """What a Node reports of a resource; `detail`, for a person, is what it has seen last."""
+
+    state: HealthState
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Pushed:
     """One push that was sent: how it ended, and after how many seconds. Without an outcome its answer was lost."""
@@ -79,5 +87,5 @@ StateListener = Callable[[NodeId, NodeState], None]
 PushListener = Callable[[NodeId, Pushed], None]
 """Called when a push has ended, in the event loop; it must not block."""
 
-HealthListener = Callable[[NodeId, Mapping[ProviderId, HealthState]], None]
+HealthListener = Callable[[NodeId, Mapping[ProviderId, ReportedHealth]], None]
 """Called with the resources whose health a Node has reported, in the event loop; it must not block."""

@@ -13,7 +13,8 @@ class Settings:
 
     `dials_at_once` bounds the handshakes: with a whole fleet at once, each would take as long as all. `sends_at_once`
     and `bytes_at_once` bound the pushes that are being sent, not those that wait for an answer. `send_hold` is the
-    longest that one Node, which does not answer or read, keeps others from their turn (PSH-04).
+    longest that one Node, which does not answer or read, keeps others from their turn (PSH-04). `max_reply_bytes` and
+    `max_reply_fields` bound one message of a Node: how large it is, and how long its lists are.
     """
 
     connect_timeout: float = 3.0
@@ -27,6 +28,7 @@ class Settings:
     backoff_cap: float = 15.0
     slow_retry: float = 60.0
     max_reply_bytes: int = 1 << 20
+    max_reply_fields: int = 4000
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random

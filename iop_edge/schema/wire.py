@@ -67,6 +67,24 @@ def decode(cls: type[_M], data: bytes) -> _M:
         raise WireError(f"{cls.__name__}: not decodable ({type(error).__name__})") from None
 
 
+def require_few(cls: type[betterproto2.Message], data: bytes, most: int) -> None:
+    """Check that bytes hold at most so many fields, those of nested messages not counted.
+
+    To build a message costs a hundred times what its bytes cost to read: a peer's list needs a bound of its own.
+
+    Raises:
+        WireError: there are more, or the bytes are no message.
+    """
+    view, path = memoryview(data), cls.__name__
+    count = position = 0
+    while position < len(view):
+        key, position = _varint(view, position, path)
+        _, position = _value(view, position, key & 7, path)
+        count += 1
+        if count > most:
+            raise WireError(f"{path}: more than {most} fields")
+
+
 def number_field(number: int, value: int) -> bytes:
     """Return an unsigned number as a field. Fields that follow each other are a message: one can be put together."""
     return _varint_bytes(number << 3 | _VARINT) + _varint_bytes(value)

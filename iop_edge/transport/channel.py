@@ -101,6 +101,7 @@ class ClientChannel(Channel):
         server_name: the name that the peer's certificate must carry; empty: the host of the address.
         connect_timeout: the longest that dialling may take, in seconds.
         max_reply_bytes: the largest message that is taken.
+        max_reply_fields: the most fields of a message that is taken, those of nested messages not counted; None: all.
         on_leave: called when the peer has said goodbye; running calls still end.
     """
 
@@ -112,6 +113,7 @@ class ClientChannel(Channel):
         server_name: str = "",
         connect_timeout: float = 3.0,
         max_reply_bytes: int = 16 << 20,
+        max_reply_fields: int | None = None,
         on_leave: Callable[[], None] = lambda: None,
     ) -> None:
         expected_name = server_name or address.host or "localhost"
@@ -119,7 +121,7 @@ class ClientChannel(Channel):
             None if address.is_unix else address.host,
             None if address.is_unix else address.port,
             path=address.path or None,
-            codec=ClientCodec(),
+            codec=ClientCodec(max_reply_fields),
             ssl=tls,
             config=Configuration(ssl_target_name_override=expected_name if tls else None),
         )

@@ -7,13 +7,20 @@ from grpclib.const import Status
 from grpclib.encoding.base import CodecBase
 from grpclib.exceptions import GRPCError
 
-from iop_edge.schema.wire import WireError, decode
+from iop_edge.schema.wire import WireError, decode, require_few
 
 
 class ClientCodec(CodecBase):
-    """A client's side. A request may be bytes, encoded before; a reply that is no message raises `WireError`."""
+    """A client's side. A request may be bytes, encoded before; a reply that is no message raises `WireError`.
+
+    Args:
+        max_fields: the most fields of a message that is taken; None: as many as it has.
+    """
 
     __content_subtype__ = "proto"
+
+    def __init__(self, max_fields: int | None = None) -> None:
+        self._max_fields = max_fields
 
     def encode(self, message: betterproto2.Message | bytes, message_type: Any) -> bytes:  # noqa: ARG002
         """Return the bytes of a message."""
@@ -21,6 +28,8 @@ class ClientCodec(CodecBase):
 
     def decode(self, data: bytes, message_type: type[betterproto2.Message]) -> Any:
         """Decode a message, or raise `WireError`."""
+        if self._max_fields is not None:
+            require_few(message_type, data, self._max_fields)
         return decode(message_type, data)
 
 

@@ -1709,14 +1709,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "path": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The path on the adapter's backend that a probe asks for.",
+                "doc": "The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; unset: the one that the kind of the adapter has.",
                 "refresh": "restart",
                 "format": "http_path",
             },
             "interval_ms": {
                 "number": 3,
                 "kind": "int64",
-                "doc": "Time between two probes, in milliseconds. 1 or more.",
+                "doc": "Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy provider gets requests again. 1 or more.",
                 "refresh": "restart",
                 "default": "10000",
                 "gte": 1,
@@ -1732,7 +1732,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "healthy_threshold": {
                 "number": 5,
                 "kind": "int32",
-                "doc": "Good probes in a row that make an unhealthy provider healthy. 1 or more.",
+                "doc": "Good probes, or requests, in a row that make an unhealthy provider healthy. 1 or more.",
                 "refresh": "restart",
                 "default": "1",
                 "gte": 1,
@@ -1740,7 +1740,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "unhealthy_threshold": {
                 "number": 6,
                 "kind": "int32",
-                "doc": "Bad probes in a row that make a healthy provider unhealthy. 1 or more.",
+                "doc": "Bad probes, or requests, in a row that make a healthy provider unhealthy. 1 or more.",
                 "refresh": "restart",
                 "default": "3",
                 "gte": 1,
@@ -1981,7 +1981,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "resources": {
                 "number": 2,
                 "kind": "message",
-                "doc": "The resources: all in the first message, then those that changed.",
+                "doc": "The resources: all at first, and all again once another generation runs, then those that changed. At most 1,000 in one message; the others follow.",
                 "type_name": "ResourceHealth",
                 "repeated": True,
                 "refresh": "",
@@ -2360,13 +2360,13 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "path": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The path on the adapter's backend that a probe asks for; empty: the adapter's own.",
+                "doc": "The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; empty: the one that the kind of the adapter has.",
                 "refresh": "",
             },
             "interval_ms": {
                 "number": 3,
                 "kind": "int64",
-                "doc": "Time between two probes, in milliseconds.",
+                "doc": "Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy resource is to be tried again: it is reported as unknown, and the next result decides.",
                 "refresh": "",
             },
             "timeout_ms": {
@@ -2378,13 +2378,13 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "healthy_threshold": {
                 "number": 5,
                 "kind": "int32",
-                "doc": "Good probes in a row that make an unhealthy resource healthy.",
+                "doc": "Good probes, or requests, in a row that make an unhealthy resource healthy.",
                 "refresh": "",
             },
             "unhealthy_threshold": {
                 "number": 6,
                 "kind": "int32",
-                "doc": "Bad probes in a row that make a healthy resource unhealthy.",
+                "doc": "Bad probes, or requests, in a row that make a healthy resource unhealthy.",
                 "refresh": "",
             },
         },

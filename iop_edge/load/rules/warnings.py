@@ -15,6 +15,7 @@ def check(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
     _unused_adapters(config, inventory, warnings)
     _shadowed_routes(config, warnings)
     _plain_text(inventory, warnings)
+    _vain_probes(inventory, warnings)
     _spread_tokens(config, inventory, warnings)
 
 
@@ -52,6 +53,13 @@ def _plain_text(inventory: Inventory, warnings: Problems) -> None:
         if address is not None and not address.is_local and not node.tree["tls"]:
             message = "tokens and headers go to this Node in plain text"
             warnings.add(Problem("node.plain_text", node.path.child("address"), message, "give it `tls`"))
+
+
+def _vain_probes(inventory: Inventory, warnings: Problems) -> None:
+    for provider in inventory.providers.values():
+        if known(provider.tree["type"]) == "cli" and known(provider.tree["health"]["mode"]) == "active":
+            message = "a command-line agent has no backend that could be probed: its health stays unknown"
+            warnings.add(Problem("provider.unprobed", provider.path.child("health").child("mode"), message))
 
 
 def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:

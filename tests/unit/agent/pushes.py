@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from iop_edge.agent.subject import Subject
 from iop_edge.ids import NodeId
 from iop_pb.iop.config.v1 import HealthMode, ProtocolProfile
 from iop_pb.iop.runtime.v1 import (
@@ -40,6 +41,13 @@ def command_line(profile: str, name: str = "agent") -> AdapterConfig:
 def resource(provider_id: str = "qwen", mode: HealthMode = HealthMode.PASSIVE, name: str = "vllm") -> Resource:
     """Return a resource on the adapter."""
     return Resource(provider_id=provider_id, adapter=name, models=["m"], health=ResourceHealthCheck(mode=mode))
+
+
+def subject(provider_id: str = "qwen", mode: HealthMode = HealthMode.PASSIVE, **parts: Any) -> Subject:
+    """Return a resource on an adapter at `base_url`; the other parts are those of its health check."""
+    backend = adapter(base_url=parts.pop("base_url", "http://127.0.0.1:8000"))
+    check = ResourceHealthCheck(mode=mode, **{"interval_ms": 10_000, "timeout_ms": 2000, **parts})
+    return Subject(Resource(provider_id=provider_id, adapter=backend.name, models=["m"], health=check), backend)
 
 
 def payload(concurrency: int = 1, *, node_id: str = NODE_ID, **parts: Any) -> NodeConfigPayload:

@@ -353,7 +353,7 @@ def test_health_is_streamed_and_keeps_the_session_alive() -> None:
         clock.now += LEASE_SECONDS * 100
         with pytest.raises(GRPCError):
             await node.handshake(handshake(instance_id="instance-2"))
-        node.health.report(ProviderId("qwen"), ResourceHealthState.HEALTHY)
+        node.health.observe(ProviderId("qwen"), good=True)
         assert (await anext(reports)).resources[0].state is ResourceHealthState.HEALTHY
         await node.close()
         with pytest.raises(StopAsyncIteration):

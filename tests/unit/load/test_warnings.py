@@ -32,6 +32,21 @@ def test_what_is_worth_a_look_is_warned_of(text: str, warnings: list[tuple[str, 
     assert load(text).warnings == report.warnings
 
 
+@pytest.mark.parametrize(("health", "warns"), [("active", True), ("passive", False), ("none", False)])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_probe_of_a_command_line_agent_is_warned_of(health: str, *, enabled: bool, warns: bool) -> None:
+    text = f"""\
+    edge: {{id: e}}
+    nodes:
+      - id: n
+        address: "127.0.0.1:1"
+        adapters: [{{name: a, type: cli, profile: codex}}]
+        providers:
+          - {{id: p, type: cli, category: cli, adapter: a, models: [m], health: {health}, enabled: {str(enabled).lower()}}}
+    """
+    assert warned(check(text)) == ([("provider.unprobed", "nodes[0].providers[0].health.mode")] if warns else [])
+
+
 @pytest.mark.contract("VAL-11")
 @pytest.mark.parametrize(
     ("auth", "host", "warns"),

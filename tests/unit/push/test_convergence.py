@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 
 from iop_edge.ids import NodeId
-from iop_edge.push.model import Connection, HealthState, Pushed
+from iop_edge.push.model import Connection, Pushed
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
     HandshakeResponse,
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
-    ResourceHealthState,
 )
 from tests.support import run
 from tests.unit.push.world import (
@@ -281,21 +280,6 @@ def test_node_that_does_not_answer_keeps_no_place_of_the_senders() -> None:
                 edge.set_desired(all_desired(1, "a"))
                 await watcher.in_sync(1, "a")
                 assert not watcher.states["b"].in_sync
-
-    run(scenario())
-
-
-@pytest.mark.contract("PSH-05")
-def test_health_is_handed_on() -> None:
-    async def scenario() -> None:
-        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
-            await watcher.until(lambda: watcher.health.get("a-p") is HealthState.HEALTHY)
-            for said, heard in (
-                (ResourceHealthState.UNHEALTHY, HealthState.UNHEALTHY),
-                (ResourceHealthState(99), HealthState.UNKNOWN),
-            ):
-                a.node.health.report(next(iter(a.node.running_set.resources)), said)
-                await watcher.until(lambda heard=heard: watcher.health["a-p"] is heard)  # type: ignore[misc]
 
     run(scenario())
 

@@ -11,7 +11,7 @@ from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId, Revision
 from iop_edge.net import Address, Tls, server_context
 from iop_edge.payload.encode import encode
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Connection, Desired, HealthState, NodeState, Target
+from iop_edge.push.model import Connection, Desired, HealthState, NodeState, ReportedHealth, Target
 from iop_edge.push.settings import Settings
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.config.v1 import HealthMode
@@ -158,6 +158,7 @@ class Watcher:
     def __init__(self) -> None:
         self.states: dict[str, NodeState] = {}
         self.health: dict[str, HealthState] = {}
+        self.details: dict[str, str] = {}
         self.history: list[tuple[str, Connection]] = []
         self._news = asyncio.Event()
 
@@ -166,8 +167,9 @@ class Watcher:
         self.history.append((node_id, state.connection))
         self._news.set()
 
-    def take_health(self, _: NodeId, health: Mapping[ProviderId, HealthState]) -> None:
-        self.health.update({str(provider_id): state for provider_id, state in health.items()})
+    def take_health(self, _: NodeId, health: Mapping[ProviderId, ReportedHealth]) -> None:
+        self.health.update({str(provider_id): reported.state for provider_id, reported in health.items()})
+        self.details.update({str(provider_id): reported.detail for provider_id, reported in health.items()})
         self._news.set()
 
     async def until(self, holds: Callable[[], bool]) -> None:

@@ -2110,15 +2110,17 @@ type HealthCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The way.
 	Mode *HealthMode `protobuf:"varint,1,opt,name=mode,proto3,enum=iop.config.v1.HealthMode,oneof" json:"mode,omitempty"`
-	// The path on the adapter's backend that a probe asks for.
+	// The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; unset:
+	// the one that the kind of the adapter has.
 	Path *string `protobuf:"bytes,2,opt,name=path,proto3,oneof" json:"path,omitempty"`
-	// Time between two probes, in milliseconds. 1 or more.
+	// Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy provider gets requests
+	// again. 1 or more.
 	IntervalMs *int64 `protobuf:"varint,3,opt,name=interval_ms,json=intervalMs,proto3,oneof" json:"interval_ms,omitempty"`
 	// The longest that a probe may take, in milliseconds. 1 or more.
 	TimeoutMs *int64 `protobuf:"varint,4,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
-	// Good probes in a row that make an unhealthy provider healthy. 1 or more.
+	// Good probes, or requests, in a row that make an unhealthy provider healthy. 1 or more.
 	HealthyThreshold *int32 `protobuf:"varint,5,opt,name=healthy_threshold,json=healthyThreshold,proto3,oneof" json:"healthy_threshold,omitempty"`
-	// Bad probes in a row that make a healthy provider unhealthy. 1 or more.
+	// Bad probes, or requests, in a row that make a healthy provider unhealthy. 1 or more.
 	UnhealthyThreshold *int32 `protobuf:"varint,6,opt,name=unhealthy_threshold,json=unhealthyThreshold,proto3,oneof" json:"unhealthy_threshold,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache

@@ -895,7 +895,8 @@ type WatchHealthResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The generation that the reports belong to.
 	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The resources: all in the first message, then those that changed.
+	// The resources: all at first, and all again once another generation runs, then those that changed. At most 1,000 in
+	// one message; the others follow.
 	Resources     []*ResourceHealth `protobuf:"bytes,2,rep,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1626,15 +1627,17 @@ type ResourceHealthCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The way.
 	Mode v1.HealthMode `protobuf:"varint,1,opt,name=mode,proto3,enum=iop.config.v1.HealthMode" json:"mode,omitempty"`
-	// The path on the adapter's backend that a probe asks for; empty: the adapter's own.
+	// The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; empty:
+	// the one that the kind of the adapter has.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// Time between two probes, in milliseconds.
+	// Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy resource is to be
+	// tried again: it is reported as unknown, and the next result decides.
 	IntervalMs int64 `protobuf:"varint,3,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
 	// The longest that a probe may take, in milliseconds.
 	TimeoutMs int64 `protobuf:"varint,4,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
-	// Good probes in a row that make an unhealthy resource healthy.
+	// Good probes, or requests, in a row that make an unhealthy resource healthy.
 	HealthyThreshold int32 `protobuf:"varint,5,opt,name=healthy_threshold,json=healthyThreshold,proto3" json:"healthy_threshold,omitempty"`
-	// Bad probes in a row that make a healthy resource unhealthy.
+	// Bad probes, or requests, in a row that make a healthy resource unhealthy.
 	UnhealthyThreshold int32 `protobuf:"varint,6,opt,name=unhealthy_threshold,json=unhealthyThreshold,proto3" json:"unhealthy_threshold,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache

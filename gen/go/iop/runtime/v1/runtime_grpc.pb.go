@@ -40,7 +40,8 @@ type NodeConfigServiceClient interface {
 	NodeConfigRefresh(ctx context.Context, in *NodeConfigRefreshRequest, opts ...grpc.CallOption) (*NodeConfigRefreshResponse, error)
 	// What the Node runs now.
 	NodeConfigStatus(ctx context.Context, in *NodeConfigStatusRequest, opts ...grpc.CallOption) (*NodeConfigStatusResponse, error)
-	// The health of each resource: first of all, then of each that changes. The session lives as long as this stream.
+	// The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
+	// as this stream.
 	WatchHealth(ctx context.Context, in *WatchHealthRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHealthResponse], error)
 }
 
@@ -114,7 +115,8 @@ type NodeConfigServiceServer interface {
 	NodeConfigRefresh(context.Context, *NodeConfigRefreshRequest) (*NodeConfigRefreshResponse, error)
 	// What the Node runs now.
 	NodeConfigStatus(context.Context, *NodeConfigStatusRequest) (*NodeConfigStatusResponse, error)
-	// The health of each resource: first of all, then of each that changes. The session lives as long as this stream.
+	// The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
+	// as this stream.
 	WatchHealth(*WatchHealthRequest, grpc.ServerStreamingServer[WatchHealthResponse]) error
 	mustEmbedUnimplementedNodeConfigServiceServer()
 }

@@ -746,14 +746,16 @@ class HealthCheck(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The path on the adapter's backend that a probe asks for.
+    The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; unset:
+    the one that the kind of the adapter has.
     """
 
     interval_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         3, betterproto2.TYPE_INT64, optional=True
     )
     """
-    Time between two probes, in milliseconds. 1 or more.
+    Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy provider gets requests
+    again. 1 or more.
     """
 
     timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
@@ -767,14 +769,14 @@ class HealthCheck(betterproto2.Message):
         5, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Good probes in a row that make an unhealthy provider healthy. 1 or more.
+    Good probes, or requests, in a row that make an unhealthy provider healthy. 1 or more.
     """
 
     unhealthy_threshold: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         6, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Bad probes in a row that make a healthy provider unhealthy. 1 or more.
+    Bad probes, or requests, in a row that make a healthy provider unhealthy. 1 or more.
     """
 
 

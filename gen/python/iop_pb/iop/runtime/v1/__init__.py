@@ -862,14 +862,16 @@ class ResourceHealthCheck(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    The path on the adapter's backend that a probe asks for; empty: the adapter's own.
+    The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; empty:
+    the one that the kind of the adapter has.
     """
 
     interval_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = (
         betterproto2.field(3, betterproto2.TYPE_INT64)
     )
     """
-    Time between two probes, in milliseconds.
+    Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy resource is to be
+    tried again: it is reported as unknown, and the next result decides.
     """
 
     timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = (
@@ -883,14 +885,14 @@ class ResourceHealthCheck(betterproto2.Message):
         5, betterproto2.TYPE_INT32
     )
     """
-    Good probes in a row that make an unhealthy resource healthy.
+    Good probes, or requests, in a row that make an unhealthy resource healthy.
     """
 
     unhealthy_threshold: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = betterproto2.field(
         6, betterproto2.TYPE_INT32
     )
     """
-    Bad probes in a row that make a healthy resource unhealthy.
+    Bad probes, or requests, in a row that make a healthy resource unhealthy.
     """
 
 
@@ -1019,7 +1021,8 @@ class WatchHealthResponse(betterproto2.Message):
         2, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The resources: all in the first message, then those that changed.
+    The resources: all at first, and all again once another generation runs, then those that changed. At most 1,000 in
+    one message; the others follow.
     """
 
 
@@ -1109,7 +1112,8 @@ class NodeConfigServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "AsyncIterator[WatchHealthResponse]":
         """
-        The health of each resource: first of all, then of each that changes. The session lives as long as this stream.
+        The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
+        as this stream.
         """
 
         async for response in self._unary_stream(
@@ -1161,7 +1165,8 @@ class NodeConfigServiceBase(betterproto2_grpclib.ServiceBase):
         self, message: "WatchHealthRequest"
     ) -> "AsyncIterator[WatchHealthResponse]":
         """
-        The health of each resource: first of all, then of each that changes. The session lives as long as this stream.
+        The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
+        as this stream.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
