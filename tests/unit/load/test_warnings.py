@@ -42,7 +42,13 @@ def test_probe_of_a_command_line_agent_is_warned_of(health: str, *, enabled: boo
         address: "127.0.0.1:1"
         adapters: [{{name: a, type: cli, profile: codex}}]
         providers:
-          - {{id: p, type: cli, category: cli, adapter: a, models: [m], health: {health}, enabled: {str(enabled).lower()}}}
+          - id: p
+            type: cli
+            category: cli
+            adapter: a
+            models: [m]
+            health: {health}
+            enabled: {str(enabled).lower()}
     """
     assert warned(check(text)) == ([("provider.unprobed", "nodes[0].providers[0].health.mode")] if warns else [])
 
