@@ -50,9 +50,9 @@ class Edge:
         self._store = store
         self._files = files
         self._started_at_ms = time.time_ns() // 1_000_000
-        self._pool = ProviderPool(running.snapshot)
-        self._policy = RequestPolicy.of(running.snapshot)
         self._tally = Tally()
+        self._pool = ProviderPool(running.snapshot, self._tally.queues)
+        self._policy = RequestPolicy.of(running.snapshot)
         self._fleet = Fleet(
             EdgeId(running.snapshot.tree["edge"]["id"]),
             EdgeInstanceId(secrets.token_hex(16)),
@@ -276,6 +276,7 @@ class Edge:
     def _swap(self, running: Running) -> None:
         self._policy = RequestPolicy.of(running.snapshot)
         self._pool.reconfigure(running.snapshot)
+        self._tally.queues.keep(self._pool.keys)
 
     def _take_result(self, request: Request, result: RefreshResult, before: Running) -> None:
         self._tally.take_result(request, result)

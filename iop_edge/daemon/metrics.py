@@ -11,10 +11,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from iop_edge.daemon.tally import PUSH_BOUNDS, Moment, Tally
+from iop_edge.daemon.tally import Durations, Moment, QueueTally, Tally
 from iop_edge.ids import NodeId
 from iop_edge.push.model import Connection, NodeState
-from iop_edge.runtime.status import ProviderState, ProviderStatus
+from iop_edge.runtime.keys import DispatchKey, ModelKey
+from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -37,6 +38,7 @@ class _Collector(Collector):
         yield from _of_config(self._moment)
         yield from _of_refreshes(self._moment.tally)
         yield from _of_pushes(self._moment.tally)
+        yield from _of_queues(self._moment.tally.queues)
         yield from _of_nodes(self._moment.nodes)
         yield from _of_providers(self._moment.providers)
 
@@ -80,14 +82,39 @@ def _of_pushes(tally: Tally) -> Iterator[Metric]:
     for outcome, count in sorted(tally.pushes.items()):
         counted.add_metric((outcome,), count)
     yield counted
-    bounds = (*map(str, PUSH_BOUNDS), "+Inf")
-    sums = accumulate(tally.push_classes)
-    yield HistogramMetricFamily(
-        "iop_edge_push_duration_seconds",
-        "How long pushes took, from sending to the answer.",
-        buckets=list(zip(bounds, sums, strict=True)),
-        sum_value=tally.push_seconds,
+    yield _histogram(
+        "iop_edge_push_duration_seconds", "How long pushes took, from sending to the answer.", tally.push_durations
     )
+
+
+def _of_queues(tally: QueueTally) -> Iterator[Metric]:
+    waits = CounterMetricFamily(
+        "iop_edge_request_waits",
+        "Requests that have waited for a provider, by what they asked for and how the wait ended.",
+        labels=("kind", "model", "outcome"),
+    )
+    refusals = CounterMetricFamily(
+        "iop_edge_requests_refused",
+        "Requests that were refused at once, by what they asked for and why.",
+        labels=("kind", "model", "reason"),
+    )
+    for family, counter in ((waits, tally.waits), (refusals, tally.refusals)):
+        for (key, word), count in counter.items():
+            family.add_metric((*_key_labels(key), word), count)
+        yield family
+    yield _histogram("iop_edge_request_wait_seconds", "How long requests waited for a provider.", tally.wait_durations)
+
+
+def _key_labels(key: DispatchKey | None) -> tuple[str, str]:
+    if key is None:
+        return "", ""
+    return "model" if isinstance(key, ModelKey) else "route", key.id
+
+
+def _histogram(name: str, text: str, durations: Durations) -> HistogramMetricFamily:
+    bounds = (*map(str, durations.bounds), "+Inf")
+    buckets = list(zip(bounds, accumulate(durations.classes), strict=True))
+    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=durations.seconds)
 
 
 def _of_nodes(nodes: Mapping[NodeId, NodeState]) -> Iterator[Metric]:
@@ -113,14 +140,23 @@ def _of_providers(providers: tuple[ProviderStatus, ...]) -> Iterator[Metric]:
         "iop_edge_provider_capacity", "Requests that each provider takes at once; 0: disabled.", labels=labels
     )
     queued = GaugeMetricFamily("iop_edge_provider_queued", "Requests that wait for each provider.", labels=labels)
+    priority = GaugeMetricFamily(
+        "iop_edge_provider_priority", "The priority of each provider: the lower number first.", labels=labels
+    )
     state = GaugeMetricFamily(
         "iop_edge_provider_state", "1 for what each provider is good for.", labels=(*labels, "state")
+    )
+    health = GaugeMetricFamily(
+        "iop_edge_provider_health", "1 for the health of each provider.", labels=(*labels, "health")
     )
     for provider in providers:
         names = (provider.provider_id, provider.node_id)
         in_flight.add_metric(names, provider.in_flight)
         capacity.add_metric(names, provider.capacity)
         queued.add_metric(names, provider.queued)
+        priority.add_metric(names, provider.priority)
         for word in ProviderState:
             state.add_metric((*names, word.value), float(provider.status is word))
-    yield from (in_flight, capacity, queued, state)
+        for condition in Health:
+            health.add_metric((*names, condition.value), float(provider.health is condition))
+    yield from (in_flight, capacity, queued, priority, state, health)

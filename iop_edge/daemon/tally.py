@@ -3,7 +3,7 @@
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,10 +11,63 @@ from iop_edge.daemon.coordinator import Request
 from iop_edge.ids import NodeId
 from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.runtime.keys import DispatchKey
+from iop_edge.runtime.lease import Lease
+from iop_edge.runtime.refusal import Refusal, RefusalReason
 from iop_edge.runtime.status import ProviderStatus
 
 PUSH_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""The upper bounds of the classes that the durations of pushes are counted in, in seconds."""
+WAIT_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""The upper bounds of the classes that durations are counted in, in seconds."""
+
+
+class Durations:
+    """How many durations fell in each class, the last without a bound, and their sum in seconds."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.classes = [0] * (len(bounds) + 1)
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a duration."""
+        self.classes[bisect_left(self.bounds, seconds)] += 1
+        self.seconds += seconds
+
+
+class QueueTally:
+    """What has become of requests that were not served at once: an observer of the pool.
+
+    Counters are by what was asked for, and a word. What the config does not have is counted without its name, which is
+    the caller's to choose; so nobody who asks can make them more.
+    """
+
+    def __init__(self) -> None:
+        self.waits: Counter[tuple[DispatchKey | None, str]] = Counter()
+        self.refusals: Counter[tuple[DispatchKey | None, str]] = Counter()
+        self.wait_durations = Durations(WAIT_BOUNDS)
+
+    def take_wait(self, key: DispatchKey, outcome: Lease | Refusal | None, seconds: float) -> None:
+        """Count a wait that has ended."""
+        if isinstance(outcome, Refusal):
+            self.waits[_bounded(outcome), outcome.reason.value] += 1
+        else:
+            self.waits[key, "cancelled" if outcome is None else "granted"] += 1
+        self.wait_durations.add(seconds)
+
+    def take_refusal(self, refusal: Refusal) -> None:
+        """Count a request that was refused before it waited."""
+        self.refusals[_bounded(refusal), refusal.reason.value] += 1
+
+    def keep(self, keys: Container[DispatchKey]) -> None:
+        """Forget the counters of all but these model groups and routes."""
+        for counter in (self.waits, self.refusals):
+            for entry in [entry for entry in counter if entry[0] is not None and entry[0] not in keys]:
+                del counter[entry]
+
+
+def _bounded(refusal: Refusal) -> DispatchKey | None:
+    return None if refusal.reason is RefusalReason.UNKNOWN else refusal.key
 
 
 @dataclass(slots=True)
@@ -30,8 +83,8 @@ class Tally:
     last_apply_succeeded: bool = True
     last_success_at: float = 0
     pushes: Counter[str] = field(default_factory=Counter)
-    push_classes: list[int] = field(default_factory=lambda: [0] * (len(PUSH_BOUNDS) + 1))
-    push_seconds: float = 0
+    push_durations: Durations = field(default_factory=lambda: Durations(PUSH_BOUNDS))
+    queues: QueueTally = field(default_factory=QueueTally)
 
     def take_result(self, request: Request, result: RefreshResult) -> None:
         """Count a refresh that has ended. One that needs a restart is no success: what was asked for does not run."""
@@ -46,8 +99,7 @@ class Tally:
     def take_push(self, pushed: Pushed) -> None:
         """Count a push that was sent."""
         self.pushes[pushed.outcome.value if pushed.outcome else "lost"] += 1
-        self.push_classes[bisect_left(PUSH_BOUNDS, pushed.seconds)] += 1
-        self.push_seconds += pushed.seconds
+        self.push_durations.add(pushed.seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from iop_edge.runtime.deadlines import Deadlines
 from iop_edge.runtime.group import Group
 from iop_edge.runtime.keys import DispatchKey, ModelKey, RouteKey
 from iop_edge.runtime.lease import Lease
+from iop_edge.runtime.observer import Observer
 from iop_edge.runtime.refusal import Refusal, RefusalReason
 from iop_edge.runtime.seat import Seat
 from iop_edge.runtime.status import Health
@@ -31,11 +32,15 @@ class Dispatcher:
     Args:
         clock: the time in seconds, from any beginning; it is read only where somebody waits.
         on_deadline: is told each time at which `expire` will have something to do.
+        observer: is told how requests fare that are not served at once.
     """
 
-    def __init__(self, clock: Callable[[], float], on_deadline: Callable[[float], None]) -> None:
+    def __init__(
+        self, clock: Callable[[], float], on_deadline: Callable[[float], None], observer: Observer | None = None
+    ) -> None:
         self._clock = clock
         self._on_deadline = on_deadline
+        self._observer = observer
         self._catalogue: Catalogue = catalogue.EMPTY
         self._seats: dict[ProviderId, Seat] = {}
         self._groups: dict[DispatchKey, Group] = {}
@@ -71,14 +76,21 @@ class Dispatcher:
     def take_or_wait(self, group: Group, avoid: Collection[ProviderId] = NOBODY) -> Lease | Refusal | Waiter:
         """Take a place, or wait at every provider whose queue has room (POL-02)."""
         outcome = self.take(group, avoid)
-        if outcome.__class__ is Refusal and outcome.reason is RefusalReason.BUSY:
-            return self._wait(group, avoid)
+        if outcome.__class__ is Refusal:
+            return self._wait(group, avoid) if outcome.reason is RefusalReason.BUSY else self.refuse(outcome)
         return outcome
+
+    def refuse(self, refusal: Refusal) -> Refusal:
+        """Note that a request is refused that was ready to wait, and return the refusal."""
+        if self._observer is not None:
+            self._observer.take_refusal(refusal)
+        return refusal
 
     def cancel(self, waiter: Waiter) -> None:
         """Forget a request whose caller has gone away; a place that it has got meanwhile is for the next one."""
         if waiter.outcome is None:
             self._withdraw(waiter)
+            self._tell_of_wait(waiter, None)
         elif isinstance(waiter.outcome, Lease):
             waiter.outcome.release()
 
@@ -169,12 +181,12 @@ class Dispatcher:
     def _wait(self, group: Group, avoid: Collection[ProviderId]) -> Waiter | Refusal:
         self.expire()
         self._arrivals += 1
-        waiter = Waiter(group, avoid, self._arrivals)
+        waiter = Waiter(group, avoid, self._arrivals, self._clock())
         for seat in _open_seats(group, avoid):
             self._join(waiter, seat)
         if not waiter.queues:
             self._leave_all(waiter)
-            return Refusal(group.key, RefusalReason.QUEUE_FULL)
+            return self.refuse(Refusal(group.key, RefusalReason.QUEUE_FULL))
         group.waiters[waiter] = None
         return waiter
 
@@ -227,7 +239,12 @@ class Dispatcher:
 
     def _settle(self, waiter: Waiter, outcome: Lease | Refusal) -> None:
         self._withdraw(waiter)
+        self._tell_of_wait(waiter, outcome)
         waiter.settle(outcome)
+
+    def _tell_of_wait(self, waiter: Waiter, outcome: Lease | Refusal | None) -> None:
+        if self._observer is not None:
+            self._observer.take_wait(waiter.group.key, outcome, self._clock() - waiter.since)
 
     def _serve(self, seats: Iterable[Seat]) -> None:
         """Give places that are free to those who wait for them, first come first served (POL-02, POL-05)."""

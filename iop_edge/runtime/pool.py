@@ -16,6 +16,7 @@ from iop_edge.runtime.explain import Dispatch
 from iop_edge.runtime.explanation import Explanation, explain_request
 from iop_edge.runtime.keys import DispatchKey, ModelKey, RouteKey
 from iop_edge.runtime.lease import Lease
+from iop_edge.runtime.observer import Observer
 from iop_edge.runtime.refusal import Refusal, RefusalReason
 from iop_edge.runtime.status import Health, ProviderStatus
 
@@ -27,8 +28,9 @@ class ProviderPool:
     dispatch.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._dispatcher = Dispatcher(_loop_time, self._wake_at)
+    def __init__(self, snapshot: Snapshot, observer: Observer | None = None) -> None:
+        """Dispatch by a config; `observer` is told how requests fare that are not served at once."""
+        self._dispatcher = Dispatcher(_loop_time, self._wake_at, observer)
         self._timer: asyncio.TimerHandle | None = None
         self.reconfigure(snapshot)
 
@@ -92,6 +94,11 @@ class ProviderPool:
         group = self._dispatcher.routes.get(route)
         return _unknown(RouteKey(RouteId(route))) if group is None else self._dispatcher.take(group, _ids(avoid))
 
+    @property
+    def keys(self) -> Collection[DispatchKey]:
+        """The model groups and routes of the config in force."""
+        return self._dispatcher.catalogue.groups.keys()
+
     def explain(self, model: str) -> Dispatch | Refusal:
         """Say what would become of a new request for a model group, and why. Nothing is taken."""
         group = self._dispatcher.models.get(model)
@@ -112,11 +119,15 @@ class ProviderPool:
 
     def _ask_model(self, model: str, avoid: Collection[ProviderId]) -> Outcome:
         group = self._dispatcher.models.get(model)
-        return _unknown(ModelKey(ModelId(model))) if group is None else self._dispatcher.take_or_wait(group, avoid)
+        if group is None:
+            return self._dispatcher.refuse(_unknown(ModelKey(ModelId(model))))
+        return self._dispatcher.take_or_wait(group, avoid)
 
     def _ask_route(self, route: str, avoid: Collection[ProviderId]) -> Outcome:
         group = self._dispatcher.routes.get(route)
-        return _unknown(RouteKey(RouteId(route))) if group is None else self._dispatcher.take_or_wait(group, avoid)
+        if group is None:
+            return self._dispatcher.refuse(_unknown(RouteKey(RouteId(route))))
+        return self._dispatcher.take_or_wait(group, avoid)
 
     def _wake_at(self, deadline: float) -> None:
         if self._timer is not None:

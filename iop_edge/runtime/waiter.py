@@ -16,17 +16,18 @@ def _nobody() -> None:
 class Waiter:
     """One request that waits, until `outcome` is set; then `wake` is called, once.
 
-    `arrival` numbers the requests that have ever waited. `queues` are the seats that it waits at, `outside` those whose
-    queue was full. `deadlines` says when it leaves each seat that it has waited at, in seconds of the pool's clock;
-    None: it stays.
+    `arrival` numbers the requests that have ever waited. `since` is when it came, in seconds of the pool's clock, and
+    `deadlines` says when it leaves each seat that it has waited at; None: it stays. `queues` are the seats that it
+    waits at, `outside` those whose queue was full.
     """
 
-    __slots__ = ("arrival", "avoid", "deadlines", "group", "outcome", "outside", "queues", "wake")
+    __slots__ = ("arrival", "avoid", "deadlines", "group", "outcome", "outside", "queues", "since", "wake")
 
-    def __init__(self, group: Group, avoid: Collection[ProviderId], arrival: int) -> None:
+    def __init__(self, group: Group, avoid: Collection[ProviderId], arrival: int, since: float) -> None:
         self.group = group
         self.avoid = avoid
         self.arrival = arrival
+        self.since = since
         self.queues: set[Seat] = set()
         self.outside: set[Seat] = set()
         self.deadlines: dict[ProviderId, float | None] = {}

@@ -12,16 +12,19 @@ from iop_edge.daemon.metrics import exposition
 from iop_edge.daemon.metrics_server import serving_metrics
 from iop_edge.daemon.tally import Moment, Tally
 from iop_edge.errors import EdgeError, Violation
-from iop_edge.ids import NodeId, ProviderId
+from iop_edge.ids import NodeId, ProviderId, RouteId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.push.model import Connection, NodeState, Pushed
 from iop_edge.refresh.attempt import Options
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
+from iop_edge.runtime.keys import RouteKey
+from iop_edge.runtime.lease import Lease
+from iop_edge.runtime.refusal import NoProviderError, Refusal, RefusalReason
 from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 from tests.support import run
 from tests.unit.daemon.house import EAGER, TOKEN, House
 
-BUSY = ProviderStatus(ProviderId("p"), NodeId("n"), ProviderState.BUSY, Health.HEALTHY, 2, 3, 5, 0, ("m",))
+BUSY = ProviderStatus(ProviderId("p"), NodeId("n"), ProviderState.BUSY, Health.HEALTHY, 2, 3, 5, 7, ("m",))
 
 
 def request(mode: Mode) -> Request:
@@ -58,6 +61,9 @@ def test_config_nodes_and_providers_are_shown() -> None:
         ("iop_edge_provider_in_flight", "n", "p"): 3,
         ("iop_edge_provider_capacity", "n", "p"): 2,
         ("iop_edge_provider_queued", "n", "p"): 5,
+        ("iop_edge_provider_priority", "n", "p"): 7,
+        ("iop_edge_provider_health", "healthy", "n", "p"): 1,
+        ("iop_edge_provider_health", "disabled", "n", "p"): 0,
         ("iop_edge_provider_state", "n", "p", "busy"): 1,
         ("iop_edge_provider_state", "n", "p", "available"): 0,
     }
@@ -98,6 +104,57 @@ def test_pushes_are_counted_by_outcome_and_duration() -> None:
     }
     assert buckets == {"0.005": 1, "0.25": 1, "0.5": 2, "+Inf": 3}
     assert found["iop_edge_push_duration_seconds_sum",] == pytest.approx(60.305)
+
+
+@pytest.mark.contract("POL-02", "CFG-08")
+def test_requests_that_are_not_served_at_once_are_counted_and_what_is_gone_is_forgotten(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with house.node("a"), Edge.start(house.files.load(), files=house.files, settings=EAGER) as edge:
+            await edge.settled()
+            lease = edge.pool.try_acquire("m")
+            assert isinstance(lease, Lease)
+            tasks = [asyncio.create_task(held(edge)) for _ in range(3)]
+            await asyncio.sleep(0)
+            assert edge.pool.statuses()[0].queued == 3
+            tasks[2].cancel()
+            await asyncio.wait([tasks[2]])
+            lease.release()
+            await asyncio.gather(*tasks[:2])
+            with pytest.raises(NoProviderError):
+                async with edge.pool.acquire(TOKEN):
+                    pass
+            found = samples(exposition(edge.moment()))
+            assert found["iop_edge_request_waits_total", "model", "m", "granted"] == 2
+            assert found["iop_edge_request_waits_total", "model", "m", "cancelled"] == 1
+            assert found["iop_edge_requests_refused_total", "", "", "unknown"] == 1
+            assert found["iop_edge_request_wait_seconds_bucket", "+Inf"] == 3
+            assert found["iop_edge_request_wait_seconds_sum",] > 0
+            text = house.tracked.read_text()
+            house.tracked.write_text(text.replace("- id: m\n  providers: [a-p]", "- id: n\n  providers: {a-p: m}"))
+            assert (await edge.reload()).committed
+            names = set(samples(exposition(edge.moment())))
+            assert not any("m" in key for key in names)
+            assert not any(TOKEN in label for key in names for label in key)
+
+    run(scenario())
+
+
+async def held(edge: Edge) -> None:
+    async with edge.pool.acquire("m"):
+        pass
+
+
+@pytest.mark.parametrize("reason", [RefusalReason.TIMEOUT, RefusalReason.CLOSED, RefusalReason.NO_PROVIDER])
+def test_a_wait_that_ends_without_a_provider_is_counted_by_its_reason(reason: RefusalReason) -> None:
+    tally, key = Tally(), RouteKey(RouteId("r"))
+    tally.queues.take_wait(key, Refusal(key, reason), 30.0)
+    tally.queues.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
+    found = shown(tally)
+    assert found["iop_edge_request_waits_total", "route", "r", reason.value] == 1
+    assert found["iop_edge_requests_refused_total", "route", "r", "queue_full"] == 1
+    assert [found["iop_edge_request_wait_seconds_bucket", bound] for bound in ("10.0", "30.0")] == [0, 1]
 
 
 async def ask(port: int, request_text: bytes) -> bytes:
