@@ -1,8 +1,7 @@
 """Runs a Node as a server."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from iop_edge.agent.node import Node
@@ -10,18 +9,17 @@ from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
 from iop_edge.net import Address, AddressError, parse_address
 from iop_edge.transport.renewal import RenewingServerContext, TlsSource
-from iop_edge.transport.server import BoundedServer
+from iop_edge.transport.server import BoundedServer, Tokens
+from iop_edge.transport.tokens import RotatedTokens
 
 DRAIN_SECONDS: Final = 5.0
 """How long calls may run on when the Node is told to stop."""
-
-_log = logging.getLogger(__name__)
 
 
 async def run_node(
     node_id: NodeId,
     address: str,
-    tokens: Sequence[str],
+    tokens: Tokens,
     tls: TlsSource | None = None,
     ready: Callable[[Address], None] | None = None,
 ) -> None:
@@ -30,7 +28,7 @@ async def run_node(
     Args:
         node_id: the Node's id.
         address: where it listens; with port 0 the system chooses one. A unix socket gets mode 0600.
-        tokens: what an Edge may show, one or, during a rotation, two.
+        tokens: what an Edge may show, one or, during a rotation, two; `RotatedTokens` are asked anew at each call.
         tls: the Node's certificate, and with `ca` the authority of the Edge's; asked anew at each handshake. None:
             plain text.
         ready: called with the real address once the Node listens.
@@ -38,7 +36,7 @@ async def run_node(
     Raises:
         EdgeError: there is no token, the address cannot be listened on, or the TLS texts cannot be used.
     """
-    if not tokens or not all(tokens):
+    if not (isinstance(tokens, RotatedTokens) or (tokens and all(tokens))):
         raise EdgeError("a Node needs a token")
     try:
         wanted = parse_address(address)
@@ -49,7 +47,6 @@ async def run_node(
     server = BoundedServer([node], tokens=tokens)
     listening = await server.start(wanted, context)
     try:
-        _log.info("node %s listens on %s", node_id, listening)
         if ready is not None:
             ready(listening)
         await asyncio.Event().wait()

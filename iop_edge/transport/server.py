@@ -24,8 +24,12 @@ from iop_edge.net import Address
 from iop_edge.transport import hooks
 from iop_edge.transport.codec import ServerCodec
 from iop_edge.transport.cork import CorkedTransport
+from iop_edge.transport.tokens import RotatedTokens
 
 _log = logging.getLogger(__name__)
+
+Tokens = Sequence[str] | RotatedTokens
+"""Tokens that are accepted."""
 
 _BEARER = "Bearer "
 _SOCKET_MODE = 0o600
@@ -44,11 +48,12 @@ class BoundedServer:
     Args:
         services: what is served.
         max_request_bytes: the largest message that is taken.
-        tokens: bearer tokens of which a caller must show one; None: callers show none.
+        tokens: bearer tokens of which a caller must show one, those of its moment where they are rotated; None: callers
+            show none.
     """
 
     def __init__(
-        self, services: Collection[Service], *, max_request_bytes: int = 16 << 20, tokens: Sequence[str] | None = None
+        self, services: Collection[Service], *, max_request_bytes: int = 16 << 20, tokens: Tokens | None = None
     ) -> None:
         self._server = _TrackingServer(services, codec=ServerCodec())
         self._max_request_bytes = max_request_bytes
@@ -122,14 +127,13 @@ def _place(error: BaseException) -> str:
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
-def _token_check(tokens: Sequence[str]) -> Callable[[RecvRequest], Coroutine[Any, Any, None]]:
-    accepted = [token.encode() for token in tokens]
-
+def _token_check(tokens: Tokens) -> Callable[[RecvRequest], Coroutine[Any, Any, None]]:
     async def check(event: RecvRequest) -> None:
+        accepted = await asyncio.to_thread(tokens.current) if isinstance(tokens, RotatedTokens) else tokens
         shown = str(event.metadata.get("authorization", ""))
         presented = shown.removeprefix(_BEARER).encode()
         # Every token is compared, so that the time tells nothing about which one was near.
-        matches = [hmac.compare_digest(presented, token) for token in accepted]
+        matches = [hmac.compare_digest(presented, token.encode()) for token in accepted]
         if not (shown.startswith(_BEARER) and any(matches)):
             raise GRPCError(Status.UNAUTHENTICATED, "the token is not accepted")
 

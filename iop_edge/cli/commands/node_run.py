@@ -1,7 +1,9 @@
 """Run a reference Node: a gRPC server that takes its whole configuration from one Edge.
 
 It is told its id, where it listens, and its token; the rest comes from the Edge. The token is in IOP_NODE_TOKEN, or in
-the file of --token-file, one a line: two during a rotation.
+the file of --token-file, one a line: two during a rotation. The file is read again for every call, so that a rotation
+needs no restart; what cannot be read leaves the tokens as they were. SIGHUP has it read at once, and told how many
+tokens it holds.
 
 With --tls-cert and --tls-key it speaks TLS, with --tls-ca only to an Edge that shows a certificate of that authority.
 The files are PEM, and read again for every connection: renewed ones need no restart.
@@ -9,15 +11,20 @@ The files are PEM, and read again for every connection: renewed ones need no res
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.running import until_stopped
+from iop_edge.daemon.logs import logging_to
 from iop_edge.ids import NodeId
 from iop_edge.net import Address, AddressError, Tls, TlsError, parse_address
+from iop_edge.schema import table
+from iop_edge.transport.tokens import RotatedTokens, TokensError
 
 TOKEN_VARIABLE: Final = "IOP_NODE_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -36,6 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key")
     parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="the authorities that the Edge is verified against")
+    for field in table.message("Logging").fields.values():
+        parser.add_argument(
+            f"--log-{field.name}",
+            choices=tuple(field.enum().words),
+            default=field.default,
+            help=f"{field.doc} Default: {field.default}",
+        )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
@@ -43,14 +57,21 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     from iop_edge.agent.serve import run_node
 
     _require_id(arguments.id)
-    tokens = _tokens(arguments.token_file, console.environ)
+    try:
+        tokens = RotatedTokens(partial(_tokens, arguments.token_file, console.environ))
+    except TokensError as error:
+        raise UsageError(f"node run: {error}") from None
     address = _address(arguments.listen)
 
     def ready(bound: Address) -> None:
         console.note(f"node {arguments.id} listens on {bound}")
 
+    def count_tokens() -> None:
+        console.note(f"node {arguments.id} accepts {len(tokens.current())} tokens")
+
     tls = _tls(arguments.tls_cert, arguments.tls_key, arguments.tls_ca)
-    asyncio.run(until_stopped(run_node(NodeId(arguments.id), address, tokens, tls, ready)))
+    with logging_to(sys.stderr, {"level": arguments.log_level, "format": arguments.log_format}):
+        asyncio.run(until_stopped(run_node(NodeId(arguments.id), address, tokens, tls, ready), count_tokens))
     return ExitCode.FINE
 
 
@@ -82,12 +103,12 @@ def _tokens(file: Path | None, environ: Mapping[str, str]) -> list[str]:
     try:
         text = file.read_text("utf-8") if file else environ.get(TOKEN_VARIABLE, "")
     except UnicodeDecodeError:
-        raise UsageError(f"node run: {file} is not UTF-8") from None
+        raise TokensError(f"{file} is not UTF-8") from None
     tokens = [line.strip() for line in text.splitlines() if line.strip()]
     if not tokens:
-        raise UsageError(f"node run: no token in {file or f'${TOKEN_VARIABLE}'}")
+        raise TokensError(f"no token in {file or f'${TOKEN_VARIABLE}'}")
     if not all(token.isascii() and token.isprintable() for token in tokens):
-        raise UsageError(f"node run: a token in {file or f'${TOKEN_VARIABLE}'} is not printable ASCII")
+        raise TokensError(f"a token in {file or f'${TOKEN_VARIABLE}'} is not printable ASCII")
     return tokens
 
 

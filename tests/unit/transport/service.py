@@ -1,7 +1,7 @@
 """A service whose methods do what a test says."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ from grpclib.server import Stream
 
 from iop_edge.net import Address, Tls, client_context, server_context
 from iop_edge.transport.channel import ClientChannel
-from iop_edge.transport.server import BoundedServer
+from iop_edge.transport.server import BoundedServer, Tokens
 from iop_pb.iop.runtime.v1 import HandshakeRequest, HandshakeResponse
 
 UNARY = "/test.Service/Unary"
@@ -78,7 +78,7 @@ async def serving(
     *,
     tls: Tls | None = None,
     max_request_bytes: int = 1 << 20,
-    tokens: Sequence[str] | None = None,
+    tokens: Tokens | None = None,
 ) -> AsyncIterator[tuple[BoundedServer, Address]]:
     """Serve for as long as the block runs."""
     server = BoundedServer([service], max_request_bytes=max_request_bytes, tokens=tokens)
