@@ -25,15 +25,13 @@ _START: Final = TextPosition(0, 0)
 
 def locate(source: Source, paths: Collection[Path], limits: Limits = DEFAULT_LIMITS) -> dict[Path, Span]:
     """Return where values of a file's tree begin; for one that is not there, where the nearest thing around it does."""
-    places = _Places(paths)
-    _follow(source, places, limits)
+    places = _followed(source, paths, limits)
     return {path: _span(source, places.values, path) for path in paths}
 
 
 def locate_keys(source: Source, paths: Collection[Path], limits: Limits = DEFAULT_LIMITS) -> dict[Path, Span]:
     """Return where the keys of fields and of map values stand; for an item of a list, where the item begins."""
-    places = _Places(paths)
-    _follow(source, places, limits)
+    places = _followed(source, paths, limits)
     return {path: _span(source, places.values | places.keys, path) for path in paths}
 
 
@@ -80,8 +78,11 @@ class _Follower(Decoder):
                     self._places.keys.setdefault(here, key.start_mark)
 
 
-def _follow(source: Source, places: _Places, limits: Limits) -> None:
-    read_document(source, Findings(), limits, DEFAULT_PARSER, partial(_Follower, places=places))
+def _followed(source: Source, paths: Collection[Path], limits: Limits) -> _Places:
+    places = _Places(paths)
+    if paths:
+        read_document(source, Findings(), limits, DEFAULT_PARSER, partial(_Follower, places=places))
+    return places
 
 
 def _span(source: Source, found: Mapping[Trail, Position], path: Path) -> Span:

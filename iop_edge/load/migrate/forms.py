@@ -40,9 +40,10 @@ class _Rewriting:
         self._next_line = text.line_break + " " * self._column
 
     def edits(self) -> Iterator[Edit]:
-        """Yield what writes the list; nothing where an item is none, and its key all that is known of it."""
+        """Yield what writes the list; nothing where an item or a key is of another kind."""
         items = [item for _, value in self._mapping.fields for item in instances_of(value)]
-        if not all(isinstance(item, Mapping) for item in items):
+        has_colons = all(_COLON.match(self._text.text, key.stop) for key, _ in self._mapping.fields)
+        if not has_colons or not all(isinstance(item, Mapping) for item in items):
             return
         if self._mapping.is_flow:
             yield Edit(self._mapping.opened - 1, self._mapping.opened, "[")

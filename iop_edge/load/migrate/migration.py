@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
 from iop_edge.load.decode import decode
@@ -20,6 +21,10 @@ from iop_edge.load.problems import Problems
 from iop_edge.load.reporting import report
 from iop_edge.load.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.load.texts import BOM, without_bom
+
+_FEWEST_LOOKS: Final = 24
+_MOST_LOOKED_AT: Final = 8 * 1024 * 1024
+"""How many characters a step may read to find out which of its changes leave the meaning as it is."""
 
 _Step = Callable[[Node, Text, Meaning], Iterator[Change]]
 
@@ -58,11 +63,11 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
     if meaning is None:
         return Migration(source, _check(source, before, limits), is_readable=False)
     steps = _STEPS if not source.private else _STEPS_OF_AN_OVERLAY
-    working = _Working(source, meaning, limits)
+    working = _Working(before, meaning, limits)
     for step in steps:
         working.take(step)
-    result = working.source
-    after = decode(result, limits)
+    after = working.decoded
+    result = after.source
     lost = sorted(
         [*_kept(source, after, working.refused, limits), *_gone(before)],
         key=lambda violation: (violation.span or Span(source.name), violation.path),
@@ -84,44 +89,58 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
 class _Working:
     """A file on its way from step to step."""
 
-    def __init__(self, source: Source, meaning: Meaning, limits: Limits) -> None:
-        self.source = source
+    def __init__(self, decoded: Decoded, meaning: Meaning, limits: Limits) -> None:
+        self.decoded = decoded
         self.refused: list[Change] = []
         self._meaning = meaning
         self._limits = limits
+        self._looks = 0
+        self._compose()
 
     def take(self, step: _Step) -> None:
         """Make the changes of a step that leave the meaning as it is."""
-        text = without_bom(self.source.data).decode()
-        place = Text(text)
-        proposed = list(step(compose(place), place, self._meaning))
+        proposed = list(step(self._root, self._text, self._meaning))
         self.refused += [change for change in proposed if not change.edits]
         changes = [change for change in proposed if change.edits]
         if changes:
-            kept = self._sound(text, [], changes)
-            source, meaning = self._after(text, kept) or (self.source, self._meaning)
-            self.source, self._meaning = source, meaning
+            self._looks = max(_FEWEST_LOOKS, _MOST_LOOKED_AT // len(self._text.text))
+            before = self.decoded
+            self._make([], changes)
+            if self.decoded is not before:
+                self._compose()
 
-    def _sound(self, text: str, kept: Sequence[Change], proposed: Sequence[Change]) -> Sequence[Change]:
-        """Return the changes that can be made together, those before first; note the others as refused."""
-        together = [*kept, *proposed]
-        if self._after(text, together) is not None:
+    def _compose(self) -> None:
+        self._text = Text(without_bom(self.decoded.source.data).decode())
+        self._root = compose(self._text)
+
+    def _make(self, made: Sequence[Change], proposed: Sequence[Change]) -> Sequence[Change]:
+        """Make the changes that can be made together, those before first, and return them; note the others as refused.
+
+        Each try reads the whole file. Where too many would be needed, what has not been tried is refused too.
+        """
+        together = [*made, *proposed]
+        if self._looks and self._is_made(together):
             return together
-        if len(proposed) == 1:
+        if len(proposed) == 1 or not self._looks:
             self.refused += proposed
-            return kept
+            return made
         half = len(proposed) // 2
-        return self._sound(text, self._sound(text, kept, proposed[:half]), proposed[half:])
+        return self._make(self._make(made, proposed[:half]), proposed[half:])
 
-    def _after(self, text: str, changes: Iterable[Change]) -> tuple[Source, Meaning] | None:
-        """Return the file with these changes and what it means, or None where it does not mean the same."""
-        new = edited(text, changes)
+    def _is_made(self, changes: Iterable[Change]) -> bool:
+        """Make changes to the text that the step was given, unless the file would not mean the same then."""
+        self._looks -= 1
+        new = edited(self._text.text, changes)
         if new is None:
-            return None
-        bom = BOM if self.source.data.startswith(BOM) else b""
-        source = replace(self.source, data=bom + new.encode())
-        meaning = meaning_of(decode(source, self._limits))
-        return (source, meaning) if meaning is not None and meaning.equals(self._meaning) else None
+            return False
+        source = self.decoded.source
+        bom = BOM if source.data.startswith(BOM) else b""
+        decoded = decode(replace(source, data=bom + new.encode()), self._limits)
+        meaning = meaning_of(decoded)
+        if meaning is None or not meaning.equals(self._meaning):
+            return False
+        self.decoded, self._meaning = decoded, meaning
+        return True
 
 
 _STEPS_OF_AN_OVERLAY: tuple[_Step, ...] = (

@@ -1,6 +1,6 @@
 """Types by their aliases, and references by a type's bare name, as normalizing reads them (NRM-03, VAL-03, VAL-09)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from iop_edge.load.marks import INVALID
@@ -65,11 +65,12 @@ class _Aliases:
         instances, providers = (self._meant.get(name, ()) for name in ("adapters", "providers"))
         if INVALID in (instances, providers):
             return
+        running = _running(providers)
         for number, instance in enumerate(instances):
             if instance is INVALID:
                 continue
             own = ("providers", moved[number]) if number in moved else ("adapters", number)
-            users = [("providers", place) for place, user in enumerate(providers) if _runs_on(user, instance)]
+            users = [("providers", place) for place in running.get(_key(instance, "name"), ())]
             aliased = [item for item in dict.fromkeys([own, *users]) if self._alias(*item)]
             if aliased:
                 edits = [edit for item in aliased for edit in self._canonical(*item)]
@@ -105,10 +106,18 @@ class _Aliases:
                 yield added_behind(pair[1], place.node, [f"provider: {label}"], self._text)
 
 
-def _runs_on(provider: Any, instance: ReadTree) -> bool:
-    return provider is not INVALID and all(
-        provider.get(mine) == instance.get(its) is not None for mine, its in (("adapter", "name"), ("type", "type"))
-    )
+def _running(providers: Sequence[Any]) -> Mapping[tuple[Any, Any], list[int]]:
+    """Return the places of the providers that run on an instance, by its name and type."""
+    running: dict[tuple[Any, Any], list[int]] = {}
+    for place, provider in enumerate(providers):
+        key = _key(provider, "adapter") if provider is not INVALID else (None, None)
+        if None not in key:
+            running.setdefault(key, []).append(place)
+    return running
+
+
+def _key(tree: ReadTree, name: str) -> tuple[Any, Any]:
+    return tree.get(name), tree.get("type")
 
 
 def _replaced(value: Node, word: str) -> tuple[Edit, ...]:

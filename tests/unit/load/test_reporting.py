@@ -2,10 +2,7 @@
 
 import gc
 import json
-import sys
-from collections.abc import Callable
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -15,6 +12,7 @@ from iop_edge.load.line import REACH
 from iop_edge.load.pipeline import check_sources, load_sources
 from iop_edge.load.source import Limits, Source
 from iop_edge.schema.values import REDACTED
+from tests.support import calls_of
 from tests.unit.load.loading import BASE, World
 
 
@@ -100,23 +98,6 @@ def test_one_file_more_than_the_limit_is_an_error_whatever_is_in_them() -> None:
     assert check_sources(sources[:1], World(), Limits(max_layers=1)).ok
 
 
-def _calls(function: Callable[[], object]) -> int:
-    """Return how many calls a function makes, whatever else the machine does."""
-    calls = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return calls
-
-
 @pytest.mark.contract("CFG-10")
 @pytest.mark.parametrize(
     ("rule", "item"),
@@ -136,7 +117,7 @@ def test_cost_of_a_report_grows_with_the_layers_and_no_faster(rule: str, item: s
 
     report = report_of(2)
     assert rule in {found.rule for found in (*report.violations, *report.warnings)}
-    few, many = _calls(partial(report_of, 60)), _calls(partial(report_of, 240))
+    few, many = calls_of(partial(report_of, 60)), calls_of(partial(report_of, 240))
     assert many < 5 * few
 
 

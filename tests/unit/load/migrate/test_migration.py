@@ -1,9 +1,12 @@
+from functools import partial
 from textwrap import dedent
 
 import pytest
 
+from iop_edge.load.migrate import migration
 from iop_edge.load.migrate.migration import Migration, migrate
 from iop_edge.load.source import Source
+from tests.support import calls_of
 from tests.unit.load.loading import BASE
 
 ADAPTER = '{name: a, type: ollama, base_url: "http://127.0.0.1:11434"}'
@@ -346,3 +349,35 @@ def test_at_most_a_thousand_losses_are_listed_and_all_are_counted() -> None:
     migration = migrated(config(" []", providers))
     assert (len(migration.lost), migration.lost_total) == (1000, 1200)
     assert "tty:" not in migration.source.data.decode()
+
+
+@pytest.mark.contract("CFG-10")
+def test_what_too_many_tries_would_tell_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migration, "_FEWEST_LOOKS", 5)
+    monkeypatch.setattr(migration, "_MOST_LOOKED_AT", 0)
+    # An anchor keeps the form of two Nodes; what is found sound before the tries are used up is carried over.
+    forms = ["&b {base_url: http://a}", "*b", *["{base_url: http://a}"] * 4]
+    nodes = (
+        f"\n  - {{id: n{place}, address: '127.0.0.1:{place + 1}', adapters: {{vllm: {form}}}}}"
+        for place, form in enumerate([*forms[2:], *forms[:2]])
+    )
+    outcome = migrated(f"edge: {{id: e}}\nnodes:{''.join(nodes)}\n")
+    listed = outcome.source.data.decode().count("adapters: [")
+    assert 0 < listed < len(forms)
+    assert len(outcome.lost) == len(forms) - listed
+    assert outcome.report.ok
+    again = migrate(outcome.source)
+    assert again.source.data.decode().count("adapters: [") >= listed
+
+
+@pytest.mark.contract("CFG-10")
+def test_cost_of_a_migration_grows_with_the_file_and_no_faster() -> None:
+    def migrated_fleet(size: int) -> Migration:
+        providers = "".join(
+            f"\n      - {{id: p{number}, type: seulgivibe_claude, category: api, endpoint: 'http://a', models: [m]}}"
+            for number in range(size)
+        )
+        return migrated(config("\n      ? ollama\n      : {base_url: http://a}", providers))
+
+    assert migrated_fleet(3).is_changed
+    assert calls_of(partial(migrated_fleet, 400)) < 5 * calls_of(partial(migrated_fleet, 100))
