@@ -68,7 +68,7 @@ class AdminService(pb.EdgeAdminServiceBase):
     async def confirm(self, message: pb.ConfirmRequest) -> pb.ConfirmResponse:
         """Keep the running revision."""
         with _answering():
-            confirmed = self._edge.confirm(message.expected_revision)
+            confirmed = await self._edge.confirm(message.expected_revision)
             revision = self._edge.revision
         _LOG.info("revision %d %s by %s", revision, "confirmed" if confirmed else "not confirmed", _ACTOR.get() or "?")
         return pb.ConfirmResponse(revision=revision, confirmed=confirmed)

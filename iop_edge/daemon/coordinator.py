@@ -169,7 +169,7 @@ class Coordinator:
         result = replace(result, committed=True, revision_after=following.revision)
         reports: Mapping[NodeId, NodeReport] = {}
         try:
-            kept = await asyncio.to_thread(_applied, following)
+            kept = await asyncio.to_thread(_applied, following, request.options)
             reports = await self._fleet.commit(proposal.desired()) if proposal.affected else {}
             result = with_reports(result, reports, request.options)
             is_off = is_refused(result.reports, request.options)
@@ -222,8 +222,9 @@ def fault_text(error: Exception) -> str:
     return str(error) if isinstance(error, EdgeError) else f"internal fault: {type(error).__name__}"
 
 
-def _applied(running: Running) -> Applied:
-    return Applied(running.revision, running.config_hash, dump_for_history(running.snapshot.tree))
+def _applied(running: Running, options: Options) -> Applied:
+    text = dump_for_history(running.snapshot.tree)
+    return Applied(running.revision, running.config_hash, text, is_confirmed=not options.confirm_within_ms)
 
 
 def _attempt(request: Request, result: RefreshResult, base_hash: str) -> Attempt:

@@ -1,6 +1,7 @@
 """An Edge in this process: what runs, its Nodes and its provider pool."""
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -13,13 +14,14 @@ from iop_edge.client.status import StatusSnapshot
 from iop_edge.daemon.beginning import begin, require_resolved
 from iop_edge.daemon.confirmation import Confirmation, Sleep
 from iop_edge.daemon.coordinator import Coordinator, Load, Origin, Request
+from iop_edge.daemon.overlays import present_secrets
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.rejection import rejection
 from iop_edge.daemon.restore import restore
 from iop_edge.daemon.running import Running, targets
 from iop_edge.daemon.status import Drift, drift, status_of
 from iop_edge.daemon.tally import Moment, Tally
-from iop_edge.errors import ConfigError, Violation
+from iop_edge.errors import EdgeError, Violation
 from iop_edge.files import FileResolver
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
 from iop_edge.load.snapshot import Snapshot
@@ -34,6 +36,7 @@ from iop_edge.runtime.status import Health
 from iop_edge.store.base import DEFAULT_LIMIT, Store
 from iop_edge.store.memory import MemoryStore
 
+_LOG: Final = logging.getLogger(__name__)
 _NO_OPTIONS: Final = Options()
 _NOBODY: Final = Origin()
 
@@ -45,7 +48,14 @@ class Edge:
     """
 
     def __init__(
-        self, running: Running, store: Store, files: OwnFiles | None, settings: Settings, sleep: Sleep
+        self,
+        running: Running,
+        store: Store,
+        files: OwnFiles | None,
+        settings: Settings,
+        sleep: Sleep,
+        *,
+        take_over: bool,
     ) -> None:
         self._store = store
         self._files = files
@@ -56,6 +66,7 @@ class Edge:
         self._fleet = Fleet(
             EdgeId(running.snapshot.tree["edge"]["id"]),
             EdgeInstanceId(secrets.token_hex(16)),
+            take_over=take_over,
             settings=settings,
             on_state_change=self._take_state,
             on_health=self._take_health,
@@ -75,6 +86,7 @@ class Edge:
         files: OwnFiles | None = None,
         settings: Settings = DEFAULTS,
         sleep: Sleep = asyncio.sleep,
+        take_over: bool = False,
     ) -> AsyncIterator[Self]:
         """Run an Edge for as long as the block runs.
 
@@ -86,13 +98,16 @@ class Edge:
             files: the files that the config was loaded from, for `reload`, drift and the secrets of a rollback.
             settings: how patient the Edge is with its Nodes.
             sleep: waits for seconds, for a config that is to be confirmed.
+            take_over: take each Node over, once, that belongs to another Edge id; the other Edge is refused from
+                then on (PSH-02).
 
         Raises:
             ConfigError: the config was loaded without resolving its references.
             EdgeError: the history cannot be used.
         """
         store = store or MemoryStore()
-        edge = cls(await asyncio.to_thread(begin, running, store), store, files, settings, sleep)
+        first = await asyncio.to_thread(begin, running, store)
+        edge = cls(first, store, files, settings, sleep, take_over=take_over)
         try:
             yield edge
         finally:
@@ -189,7 +204,7 @@ class Edge:
             return self._invalid_mode()
         return await self._coordinator.refresh(Request(load, known, options, origin))
 
-    def confirm(self, expected_revision: int | None = None) -> bool:
+    async def confirm(self, expected_revision: int | None = None) -> bool:
         """Keep the running revision, which would otherwise be reverted.
 
         Args:
@@ -198,7 +213,15 @@ class Edge:
         Returns:
             whether the running revision has been confirmed, now or before.
         """
-        return self._confirmation.confirm(self.revision, expected_revision)
+        revision = self.revision
+        is_confirmed = self._confirmation.confirm(revision, expected_revision)
+        if is_confirmed:
+            try:
+                await asyncio.to_thread(self._store.confirm, revision)
+            except EdgeError as error:
+                # It runs on all the same; only a start from the history would not choose it.
+                _LOG.error("the history does not know that revision %d is confirmed: %s", revision, error)
+        return is_confirmed
 
     async def status(self) -> StatusSnapshot:
         """Return what runs, what waits for a restart, and how Nodes and providers are."""
@@ -253,14 +276,9 @@ class Edge:
         applied = self._store.applied(revision)
         if applied is None:
             raise rejection("rollback.revision", f"the history has no revision {revision}")
-        return restore(applied, self._present_secrets().tree, FileResolver())
-
-    def _present_secrets(self) -> Snapshot:
-        """Return where the raw secrets are that history does not keep: in the own files, if they can be used."""
-        try:
-            return self._load_own()
-        except ConfigError:
-            return self.snapshot
+        # An Edge without files of its own has been given its secrets by its program: they are in what runs.
+        given = self.snapshot.tree if self._files is None else present_secrets(self._files)
+        return restore(applied, given, FileResolver())
 
     def _invalid_mode(self) -> RefreshResult:
         words = " or ".join(Mode)

@@ -5,16 +5,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from iop_edge.daemon.overlays import present_secrets
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.restore import restore
 from iop_edge.errors import ConfigError, Report
 from iop_edge.files import FileResolver
-from iop_edge.load.decode import decode
-from iop_edge.load.layers import Layer, merge
-from iop_edge.load.problems import Problems
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.schema import table
-from iop_edge.schema.values import Tree
 from iop_edge.store.sqlite import SqliteStore
 
 _LOG: Final = logging.getLogger(__name__)
@@ -22,7 +18,7 @@ _MOST_LOGGED: Final = 20
 
 
 def last_good(state_dir: Path, files: OwnFiles, found: Report) -> Snapshot:
-    """Return the config that was applied last.
+    """Return the config that was applied last, and that nobody still has to confirm.
 
     History holds no raw secrets: they are those of the private overlays, as far as these can be used.
 
@@ -36,25 +32,14 @@ def last_good(state_dir: Path, files: OwnFiles, found: Report) -> Snapshot:
         EdgeError: the history cannot be used.
     """
     with closing(SqliteStore(state_dir)) as store:
-        newest = store.newest()
+        newest = store.newest_confirmed()
     if newest is None:
         raise ConfigError(found)
     try:
-        return restore(newest, _secrets(files), FileResolver())
+        return restore(newest, present_secrets(files), FileResolver())
     except ConfigError as error:
         both = (*found.violations, *error.violations)
         raise ConfigError(Report(both, found.warnings, found.total + error.total, found.excerpts)) from None
-
-
-def _secrets(files: OwnFiles) -> Tree:
-    """Return what the overlays hold, where nothing is wrong with any of them."""
-    try:
-        decoded = [decode(source) for source in files.overlays()]
-    except ConfigError:
-        return {}
-    problems = Problems()
-    tree = merge([Layer(file.tree or {}, private=True) for file in decoded], table.root(), problems)
-    return {} if problems.total or any(file.total for file in decoded) else tree
 
 
 def tell_of_last_good(found: Report) -> None:

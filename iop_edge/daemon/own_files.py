@@ -3,6 +3,7 @@
 import hashlib
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,12 +86,15 @@ class OwnFiles:
         return own if last is None else (*own, *(Path(base, path) for path, base in last.answers.file_digests))
 
     def overlays(self) -> list[Source]:
-        """Read the private overlays alone.
-
-        Raises:
-            ConfigError: one cannot be read.
-        """
-        return read_sources((), [path for path in self._private if path != STDIN])
+        """Read the private overlays alone, as far as they can be read; standard input is what it was."""
+        with self._lock:
+            kept = zip((*self._paths, *self._private), self._stdin, strict=False)
+            from_stdin = [source for path, source in kept if path == STDIN and source.private]
+        found = []
+        for path in self._private:
+            with suppress(ConfigError):
+                found += from_stdin if path == STDIN else read_sources((), (path,))
+        return found
 
     def look(self) -> Snapshot | Report:
         """Return what the files say now, or what is wrong with them."""

@@ -43,6 +43,7 @@ class ServeOptions:
         secrets_dir: a directory besides those of the config files that `${file:}` of a sent candidate may read.
         watch: take up changes of the config files by itself.
         last_good: start with the newest applied revision when the config files cannot be used.
+        take_over: take each Node over, once, that belongs to another Edge id.
     """
 
     files: tuple[str, ...]
@@ -52,6 +53,7 @@ class ServeOptions:
     secrets_dir: Path | None = None
     watch: bool = False
     last_good: bool = False
+    take_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,9 @@ async def serve(options: ServeOptions) -> None:
             wanted = listeners(snapshot, options.admin)
             addresses = await stack.enter_async_context(listening(wanted, [admin, health]))
             store = stack.enter_context(closing(SqliteStore(state_dir)))
-            edge = await stack.enter_async_context(Edge.start(snapshot, store=store, files=files))
+            edge = await stack.enter_async_context(
+                Edge.start(snapshot, store=store, files=files, take_over=options.take_over)
+            )
             admin.attach(edge)
             if plain(snapshot.tree["metrics"]["enabled"]):
                 await stack.enter_async_context(_metrics(edge, plain(snapshot.tree["metrics"]["listen"])))

@@ -48,6 +48,7 @@ class NodeActor:
         self._target = target
         self._desired = desired
         self._around = around
+        self._caller = around.caller
         self._context = RenewedContext(target.tls, shared_context) if target.tls else None
         self._link: Link | None = None
         self._generation = Generation(0)
@@ -129,11 +130,11 @@ class NodeActor:
         """Hold one session for as long as it lasts, and return why it ended."""
         try:
             async with self._around.dials.place(0):
-                self._link = link = await Link.open(
-                    self._target, self._around.caller, self._around.settings, self._context
-                )
+                self._link = link = await Link.open(self._target, self._caller, self._around.settings, self._context)
         except SessionError as fault:
             return fault
+        # Once: two Edges that both were told to take a Node over would take it from each other for ever.
+        self._caller = replace(self._caller, take_over=False)
         try:
             self._generation = Generation(max(self._generation, link.running.generation))
             self._meet(link)

@@ -33,7 +33,7 @@ class Fleet:
     Args:
         edge_id: the Edge's id; a Node belongs to one.
         instance_id: a random id of this process.
-        take_over: take Nodes over that belong to another Edge id.
+        take_over: take each Node over, once, when it belongs to another Edge id.
         settings: deadlines, bounds, clock and chance.
         on_state_change: told of each change of a Node's state.
         on_health: told of the health that a Node reports.

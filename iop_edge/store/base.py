@@ -27,11 +27,15 @@ DEFAULT_RETENTION: Final = Retention()
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A config that was applied. `text` is its normalized form without any raw secret (REF-11)."""
+    """A config that was applied. `text` is its normalized form without any raw secret (REF-11).
+
+    `is_confirmed` is false while it is to be reverted unless somebody confirms it.
+    """
 
     revision: int
     config_hash: str
     text: str = field(repr=False)
+    is_confirmed: bool = True
 
 
 class Store(Protocol):
@@ -42,6 +46,16 @@ class Store(Protocol):
 
     def newest(self) -> Applied | None:
         """Return the config that was applied last."""
+
+    def newest_confirmed(self) -> Applied | None:
+        """Return the config that was applied last of those that nobody still has to confirm."""
+
+    def confirm(self, revision: int) -> None:
+        """Note that a revision is confirmed.
+
+        Raises:
+            EdgeError: the store cannot be written.
+        """
 
     def applied(self, revision: int) -> Applied | None:
         """Return the config of a revision, or None where there is none."""

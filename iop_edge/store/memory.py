@@ -29,6 +29,18 @@ class MemoryStore:
         with self._lock:
             return self._applied[max(self._applied)] if self._applied else None
 
+    def newest_confirmed(self) -> Applied | None:
+        """Return the config that was applied last of those that nobody still has to confirm."""
+        with self._lock:
+            confirmed = self._confirmed()
+            return self._applied[confirmed[-1]] if confirmed else None
+
+    def confirm(self, revision: int) -> None:
+        """Note that a revision is confirmed."""
+        with self._lock:
+            if revision in self._applied:
+                self._applied[revision] = replace(self._applied[revision], is_confirmed=True)
+
     def applied(self, revision: int) -> Applied | None:
         """Return the config of a revision, or None where there is none."""
         with self._lock:
@@ -61,5 +73,10 @@ class MemoryStore:
 
     def _forget(self) -> None:
         del self._attempts[: -self._retention.attempts]
+        kept = self._confirmed()[-1:]
         for revision in sorted(self._applied)[: -self._retention.configs]:
-            del self._applied[revision]
+            if revision not in kept:
+                del self._applied[revision]
+
+    def _confirmed(self) -> list[int]:
+        return sorted(revision for revision, applied in self._applied.items() if applied.is_confirmed)

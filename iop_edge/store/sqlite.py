@@ -48,6 +48,9 @@ CREATE TABLE attempt (
     """
 ALTER TABLE attempt ADD COLUMN rules TEXT NOT NULL DEFAULT '[]';
 """,
+    """
+ALTER TABLE applied ADD COLUMN is_confirmed INTEGER NOT NULL DEFAULT 1;
+""",
 )
 """What makes each version of the schema of the one before it. A step that was released never changes again."""
 
@@ -93,6 +96,19 @@ class SqliteStore:
         """Return the config that was applied last."""
         return self._one_applied("ORDER BY revision DESC LIMIT 1")
 
+    def newest_confirmed(self) -> Applied | None:
+        """Return the config that was applied last of those that nobody still has to confirm."""
+        return self._one_applied("WHERE is_confirmed ORDER BY revision DESC LIMIT 1")
+
+    def confirm(self, revision: int) -> None:
+        """Note that a revision is confirmed.
+
+        Raises:
+            EdgeError: the file cannot be written.
+        """
+        with self._transaction():
+            self._db.execute("UPDATE applied SET is_confirmed = 1 WHERE revision = ?", (revision,))
+
     def applied(self, revision: int) -> Applied | None:
         """Return the config of a revision, or None where there is none."""
         return self._one_applied("WHERE revision = ?", min(revision, _MAX_INTEGER))
@@ -106,8 +122,8 @@ class SqliteStore:
         with self._transaction():
             if applied is not None:
                 self._db.execute(
-                    "INSERT INTO applied (revision, config_hash, text) VALUES (?, ?, ?)",
-                    (applied.revision, applied.config_hash, applied.text),
+                    "INSERT INTO applied (revision, config_hash, text, is_confirmed) VALUES (?, ?, ?, ?)",
+                    (applied.revision, applied.config_hash, applied.text, int(applied.is_confirmed)),
                 )
             row = _attempt_row(attempt)
             marks = ", ".join("?" * len(row))
@@ -144,16 +160,26 @@ class SqliteStore:
         return bytes(key)
 
     def _forget(self) -> None:
-        kept = self._retention
-        for table, number, limit in (("attempt", "id", kept.attempts), ("applied", "revision", kept.configs)):
-            newest = f"SELECT {number} FROM {table} ORDER BY {number} DESC LIMIT 1 OFFSET ?"  # noqa: S608 - constants
-            self._db.execute(f"DELETE FROM {table} WHERE {number} <= ({newest})", (limit,))  # noqa: S608 - constants
+        self._db.execute(
+            "DELETE FROM attempt WHERE id <= (SELECT id FROM attempt ORDER BY id DESC LIMIT 1 OFFSET ?)",
+            (self._retention.attempts,),
+        )
+        # The newest that is confirmed stays, however many wait for that: a start may need it.
+        self._db.execute(
+            "DELETE FROM applied WHERE"
+            " revision <= (SELECT revision FROM applied ORDER BY revision DESC LIMIT 1 OFFSET ?)"
+            " AND revision <> (SELECT coalesce(max(revision), 0) FROM applied WHERE is_confirmed)",
+            (self._retention.configs,),
+        )
 
     def _one_applied(self, clause: str, *values: int) -> Applied | None:
         with self._lock, self._faults():
-            query = f"SELECT revision, config_hash, text FROM applied {clause}"  # noqa: S608 - the callers' constants
+            query = f"SELECT revision, config_hash, text, is_confirmed FROM applied {clause}"  # noqa: S608 - the callers' constants
             row = self._db.execute(query, values).fetchone()
-        return None if row is None else Applied(*row)
+        if row is None:
+            return None
+        revision, config_hash, text, is_confirmed = row
+        return Applied(revision, config_hash, text, bool(is_confirmed))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

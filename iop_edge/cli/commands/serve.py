@@ -43,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="start with the newest applied revision when the files cannot be used",
     )
+    parser.add_argument(
+        "--take-over",
+        action="store_true",
+        help="take Nodes over that belong to an Edge of another id, each once; that Edge is refused from then on",
+    )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
@@ -55,6 +60,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         secrets_dir=arguments.secrets_dir,
         watch=arguments.watch,
         last_good=arguments.last_good,
+        take_over=arguments.take_over,
     )
     asyncio.run(serve(options))
     return ExitCode.FINE

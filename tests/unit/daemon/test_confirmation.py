@@ -115,7 +115,7 @@ def test_what_nobody_confirms_is_reverted_as_a_revision_of_its_own() -> None:
             assert (entry.status, entry.revision_after, entry.actor) == (Status.APPLIED, 3, "revert")
             await here.edge.reload()  # its turn comes when the revert has ended
             assert (here.threshold, await here.awaited()) == (1, (False, 0))
-            assert not here.edge.confirm()
+            assert not await here.edge.confirm()
 
     run(scenario())
 
@@ -125,9 +125,9 @@ def test_what_is_confirmed_stays_and_may_be_confirmed_again() -> None:
         async with world() as here:
             await here.apply(2)
             _, over = await here.clock.next_wait()
-            assert not here.edge.confirm(1), "another revision than the expected one is not confirmed"
-            assert here.edge.confirm(2)
-            assert here.edge.confirm()
+            assert not await here.edge.confirm(1), "another revision than the expected one is not confirmed"
+            assert await here.edge.confirm(2)
+            assert await here.edge.confirm()
             assert await here.awaited() == (False, 0)
             assert (here.threshold, here.edge.revision) == (2, 2)
             assert over.cancelled()
@@ -138,9 +138,9 @@ def test_what_is_confirmed_stays_and_may_be_confirmed_again() -> None:
 def test_nothing_that_waits_is_nothing_confirmed() -> None:
     async def scenario() -> None:
         async with world() as here:
-            assert not here.edge.confirm()
+            assert not await here.edge.confirm()
             await here.apply(2, within=0)
-            assert not here.edge.confirm()
+            assert not await here.edge.confirm()
             await here.edge.refresh(config(3), Mode.DRY_RUN, confirm_within_ms=MINUTE)
             await here.apply(2)
             assert await here.awaited() == (False, 0), "an apply that changes nothing has nothing to go back from"
@@ -226,7 +226,7 @@ def test_a_confirmation_that_comes_before_the_turn_of_the_revert_wins() -> None:
             await here.apply(2)
             _, over = await here.clock.next_wait()
             over.set_result(None)
-            assert here.edge.confirm(2)
+            assert await here.edge.confirm(2)
             await here.edge.reload()
             assert (here.threshold, here.edge.revision) == (2, 2)
 

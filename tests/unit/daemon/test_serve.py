@@ -13,7 +13,7 @@ from iop_edge.daemon.health import HealthCheckRequest, HealthCheckResponse, Serv
 from iop_edge.daemon.serve import ServeOptions, serve
 from iop_edge.errors import ConfigError, EdgeError
 from iop_edge.net import parse_address
-from iop_edge.refresh.attempt import Trigger
+from iop_edge.refresh.attempt import Options, Trigger
 from iop_edge.refresh.result import Mode, Status
 from iop_edge.transport.channel import ClientChannel
 from tests.support import run
@@ -235,6 +235,50 @@ def test_with_last_good_it_starts_with_what_was_applied_last_and_says_so(house: 
             await edge.says("watch: applied")
             assert (await client.status()).drift is False
         assert "s3cr3t" not in "".join(edge.said)
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-10")
+def test_with_last_good_it_passes_over_what_nobody_has_confirmed(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with house.node("a"), serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.says("ready")
+            house.write("a", capacity=5)
+            assert (await client.refresh(mode=Mode.APPLY, options=Options(confirm_within_ms=3_600_000))).committed
+            edge.process.kill()
+            await edge.ended()
+        house.tracked.write_text("edge: [\n")
+        async with house.node("a"), serving(house, "last_good") as edge, AdminClient(house.admin) as client:
+            await edge.says("ready, revision 3")
+            assert (await client.status()).providers[0].capacity == 1
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-10")
+@pytest.mark.parametrize("how", ["confirm", "start"])
+def test_with_last_good_it_takes_what_was_confirmed_or_what_the_files_said_at_a_start(house: House, how: str) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with house.node("a"), serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.says("ready")
+            house.write("a", capacity=5)
+            assert (await client.refresh(mode=Mode.APPLY, options=Options(confirm_within_ms=3_600_000))).committed
+            if how == "confirm":
+                assert (await client.confirm()).confirmed
+            edge.process.kill()
+            await edge.ended()
+        if how == "start":
+            async with serving(house) as edge:
+                await edge.says("ready, revision 2")
+        house.tracked.write_text("edge: [\n")
+        async with house.node("a"), serving(house, "last_good") as edge, AdminClient(house.admin) as client:
+            await edge.says("ready, revision 2")
+            assert (await client.status()).providers[0].capacity == 5
 
     run(scenario())
 

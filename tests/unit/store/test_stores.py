@@ -243,3 +243,27 @@ def test_a_full_disk_is_a_clear_error_that_leaves_the_history_whole(tmp_path: Pa
         store._db.execute("PRAGMA max_page_count = 1000000")
         store.record(ATTEMPT, Applied(2, "bb", "x" * 100_000))
         assert len(store.history()) == 2
+
+
+def test_a_config_that_waits_for_its_confirmation_is_not_the_newest_confirmed_one(store: Store) -> None:
+    assert store.newest_confirmed() is None
+    store.record(ATTEMPT, Applied(1, "aa", "one"))
+    store.record(ATTEMPT, Applied(2, "bb", "two", is_confirmed=False))
+    assert store.newest() == Applied(2, "bb", "two", is_confirmed=False)
+    assert store.newest_confirmed() == Applied(1, "aa", "one")
+    store.confirm(7)
+    store.confirm(2)
+    assert store.newest() == store.newest_confirmed() == Applied(2, "bb", "two")
+
+
+def test_the_newest_confirmed_config_is_kept_however_many_wait_for_that(small: Store) -> None:
+    small.record(ATTEMPT, Applied(1, "", "old"))
+    small.record(ATTEMPT, Applied(2, "", "good"))
+    for revision in range(3, 9):
+        small.record(ATTEMPT, Applied(revision, "", "", is_confirmed=False))
+    assert small.newest_confirmed() == Applied(2, "", "good")
+    assert small.applied(1) is None
+    assert small.applied(3) is None
+    small.confirm(8)
+    small.record(ATTEMPT, Applied(9, "", ""))
+    assert small.applied(2) is None
