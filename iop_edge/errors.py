@@ -7,18 +7,33 @@ name fields and rules, and excerpts are masked before they get here.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final
 
 MAX_LISTED = 1000
 """The most violations that one report lists; its total counts all."""
 
 
+MAX_TEXT: Final = 1000
+"""The most characters of a path, a message or a hint."""
+
+MAX_FILE_NAME: Final = 4096
+"""The most characters of a file's name: no file system has longer paths, but a layer may come by another way."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A place in a file. Lines and columns count from 1; a column counts code points."""
+    """A place in a file. Lines and columns count from 1; a column counts code points.
+
+    A name of more than `MAX_FILE_NAME` characters is shortened.
+    """
 
     file: str
     line: int = 0
     column: int = 0
+
+    def __post_init__(self) -> None:
+        """Shorten the name of the file."""
+        object.__setattr__(self, "file", shortened(self.file, MAX_FILE_NAME))
 
     def __str__(self) -> str:
         if not self.line:
@@ -39,7 +54,8 @@ class Violation:
     """One broken rule.
 
     `rule` is a stable id (see docs/rules.md); `path` has the indexes of the file that `span` names. Tests and tools
-    compare `(rule, path, span)`; `message` and `hint` are for people and may change.
+    compare `(rule, path, span)`; `message` and `hint` are for people and may change. A file may have a key of a
+    megabyte: what has more than `MAX_TEXT` characters is shortened.
     """
 
     rule: str
@@ -47,6 +63,11 @@ class Violation:
     span: Span | None
     message: str
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        """Shorten what is long."""
+        for name in ("path", "message", "hint"):
+            object.__setattr__(self, name, shortened(getattr(self, name), MAX_TEXT))
 
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""
@@ -96,6 +117,15 @@ class ConfigError(ValueError):
 
 class EdgeError(Exception):
     """A fault of the running system rather than of a config: an address that is taken, a peer that does not answer."""
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters: of a longer one its beginning, its length, and its end."""
+    if len(text) <= limit:
+        return text
+    cut = f"[... {len(text)} characters ...]"
+    end = limit // 3
+    return f"{text[: limit - end - len(cut)]}{cut}{text[-end:]}"
 
 
 def render(violations: Iterable[Violation], total: int, excerpts: Mapping[Span, Excerpt]) -> str:

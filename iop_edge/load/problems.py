@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from typing import Any, Final, NamedTuple
 
-from iop_edge.errors import MAX_LISTED
+from iop_edge.errors import MAX_LISTED, MAX_TEXT, shortened
 from iop_edge.load.marks import INVALID
 from iop_edge.schema.paths import Path
 from iop_edge.schema.redact import is_secret, reveals
@@ -45,7 +45,8 @@ class Problems:
         """Record a problem."""
         self._counts[problem.rule] += 1
         if self._counts[problem.rule] <= MAX_LISTED:
-            self.kept.append(problem)
+            message, hint = shortened(problem.message, MAX_TEXT), shortened(problem.hint, MAX_TEXT)
+            self.kept.append(problem._replace(message=message, hint=hint))
 
     @property
     def total(self) -> int:
