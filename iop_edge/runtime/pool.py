@@ -84,6 +84,12 @@ class ProviderPool:
         """
         return Acquisition(self._dispatcher, partial(self._ask_route, route, _ids(avoid)))
 
+    def acquire_for(self, key: DispatchKey, *, avoid: Collection[str] = ()) -> Acquisition:
+        """Hold a place at a provider of a model group or a route, whichever a prepared request asks for."""
+        if isinstance(key, ModelKey):
+            return self.acquire(key.id, avoid=avoid)
+        return self.acquire_route(key.id, avoid=avoid)
+
     def try_acquire(self, model: str, *, avoid: Collection[str] = ()) -> Lease | Refusal:
         """Take a place at the provider of a model group whose turn it is, without waiting (POL-01, POL-04)."""
         group = self._dispatcher.models.get(model)

@@ -8,7 +8,7 @@ import pytest
 from tests.contract import rule_ids
 from tests.support import ROOT
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 CITED = re.compile(r"\b(?:CFG|NRM|VAL|REF|PAY|PSH|POL)-\d{2}\b")
 
 
