@@ -52,8 +52,9 @@ def generation_of(policy: GenerationPolicy, facts: RequestFacts) -> Generation |
     most = asked if asked is None or policy.min_max is None else max(asked, policy.min_max)
     if policy.context_window is not None:
         remaining = policy.context_window - facts.estimated_input_tokens
-        if remaining < max(1, policy.min_max or 1):
-            return _no_room(policy, policy.context_window, facts)
+        least = policy.min_max or 1
+        if remaining < least:
+            return _no_room(policy.context_window, least, facts)
         most = None if most is None else min(most, remaining)
     return Generation(most, _first(facts.thinking_token_budget, policy.default_thinking))
 
@@ -62,7 +63,8 @@ def _fault(name: str, value: object, least: int) -> RequestRefusal | None:
     # To Python a bool is a number; to a caller it is none.
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST):
         return None
-    message = f"{name} must be a whole number, {least} or more"
+    # What came is not shown: it may be anything, of any length.
+    message = f"{name} must be a whole number from {least} to {_MOST}"
     return RequestRefusal(RequestRefusalReason.INVALID_VALUE, message, name)
 
 
@@ -74,11 +76,11 @@ def _contradiction(facts: RequestFacts) -> RequestRefusal | None:
     return RequestRefusal(RequestRefusalReason.INVALID_VALUE, message, "max_completion_tokens")
 
 
-def _no_room(policy: GenerationPolicy, window: int, facts: RequestFacts) -> RequestRefusal:
-    least = max(1, policy.min_max or 1)
+def _no_room(window: int, least: int, facts: RequestFacts) -> RequestRefusal:
+    remaining = max(window - facts.estimated_input_tokens, 0)
     message = (
         f"the model takes {window} tokens, input and output together; the input is estimated at"
-        f" {facts.estimated_input_tokens}, which leaves less than the {least} that an answer needs"
+        f" {facts.estimated_input_tokens}, which leaves {remaining}, and an answer needs {least} or more"
     )
     return RequestRefusal(RequestRefusalReason.CONTEXT_LENGTH, message, "messages")
 

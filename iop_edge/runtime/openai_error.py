@@ -8,6 +8,7 @@ from iop_edge.runtime.request_refusal import RequestRefusal, RequestRefusalReaso
 
 _INVALID: Final = "invalid_request_error"
 _SERVER: Final = "server_error"
+_NO_PRINCIPAL: Final = "invalid_api_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,11 @@ class OpenAIError:
     message: str
     param: str | None = None
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that the answer needs beside those of its body."""
+        return {"WWW-Authenticate": "Bearer"} if self.code == _NO_PRINCIPAL else {}
+
     def body(self) -> dict[str, Any]:
         """Return the body, ready to be written as JSON."""
         return {"error": {"message": self.message, "type": self.type, "param": self.param, "code": self.code}}
@@ -29,7 +35,7 @@ _OF_REQUESTS: Final = {
     RequestRefusalReason.INVALID_VALUE: (400, _INVALID, "invalid_value"),
     RequestRefusalReason.UNKNOWN_MODEL: (404, _INVALID, "model_not_found"),
     RequestRefusalReason.CONTEXT_LENGTH: (400, _INVALID, "context_length_exceeded"),
-    RequestRefusalReason.UNKNOWN_PRINCIPAL: (401, _INVALID, "invalid_api_key"),
+    RequestRefusalReason.UNKNOWN_PRINCIPAL: (401, _INVALID, _NO_PRINCIPAL),
     RequestRefusalReason.PROVIDER_TOKEN_MISSING: (401, _INVALID, "provider_token_missing"),
     RequestRefusalReason.PROVIDER_TOKEN_INVALID: (400, _INVALID, "provider_token_invalid"),
 }

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Protocol
 
 from iop_edge.ids import ModelId, PrincipalRef, ProviderId, TokenRef
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.runtime.attribution import UsageRecord
+from iop_edge.runtime.attribution import UsageRecord, token_count
 from iop_edge.runtime.generation import GenerationPolicy, generation_of, generation_policy_of
 from iop_edge.runtime.keys import DispatchKey, ModelKey, RouteKey
 from iop_edge.runtime.long_context import is_long_context
@@ -18,7 +17,7 @@ from iop_edge.runtime.request_refusal import RequestRefusal, RequestRefusalReaso
 from iop_edge.runtime.routing import Routing, routing_of
 from iop_edge.schema.values import ReadTree, plain
 
-_NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
+_OF_A_ROUTE: Final = GenerationPolicy()
 
 
 class Place(Protocol):
@@ -44,7 +43,7 @@ class Execution:
     principal: Principal | None
     labels: Mapping[str, str]
     _auth: ProviderAuth | None = field(repr=False)
-    _token: ForwardedToken | None = field(repr=False)
+    _token: ForwardedToken | RequestRefusal | None = field(repr=False)
 
     def headers_for(
         self, provider_id: ProviderId, category: str, configured: Mapping[str, str]
@@ -62,25 +61,31 @@ class Execution:
             return dict(configured)
         return self._auth.apply(self._token, configured)
 
-    def usage(self, place: Place, input_tokens: int, output_tokens: int) -> UsageRecord:
-        """Return the record of what the request has used (POL-09)."""
+    def usage(self, place: Place, input_tokens: object, output_tokens: object) -> UsageRecord:
+        """Return the record of what the request has used at one place (POL-09).
+
+        Args:
+            place: where it was carried out.
+            input_tokens: what the backend counted, as its answer has it; what is no count is recorded as unknown.
+            output_tokens: likewise.
+        """
         principal = self.principal or Principal(PrincipalRef(""), "", TokenRef(""))
         return UsageRecord(
             model_id=self.key.id if isinstance(self.key, ModelKey) else None,
             route_id=self.key.id if isinstance(self.key, RouteKey) else None,
-            labels=self.labels,
+            labels=dict(self.labels),
             provider_id=place.provider_id,
             principal_ref=principal.ref,
             principal_alias=principal.alias,
             token_ref=principal.token_ref,
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
+            input_tokens=token_count(input_tokens),
+            output_tokens=token_count(output_tokens),
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RequestPolicy:
-    """All that one config says of requests, read once."""
+    """All that one config says of requests, read once. A request stays as it was prepared when the config changes."""
 
     _routing: Routing
     _generation: Mapping[ModelId, GenerationPolicy]
@@ -121,28 +126,28 @@ class RequestPolicy:
         if key is None:
             return _unknown_model(facts.model)
         model_id = key.id if isinstance(key, ModelKey) else None
-        policy = GenerationPolicy() if model_id is None else self._generation[model_id]
+        policy = _OF_A_ROUTE if model_id is None else self._generation[model_id]
         generation = generation_of(policy, facts)
         if isinstance(generation, RequestRefusal):
             return generation
-        token = None if self._auth is None else self._auth.token_of(facts, self._principals)
-        if isinstance(token, RequestRefusal):
-            return token
         return Execution(
             key=key,
             max_tokens=generation.max_tokens,
             thinking_token_budget=generation.thinking_token_budget,
             is_long_context=is_long_context(facts.estimated_input_tokens, self._threshold),
             principal=principal,
-            labels=_NO_LABELS if model_id is None else self._labels[model_id],
+            labels={} if model_id is None else dict(self._labels[model_id]),
             _auth=self._auth,
-            _token=token,
+            _token=None if self._auth is None else self._auth.token_of(facts, self._principals),
         )
+
+    def __repr__(self) -> str:
+        return f"RequestPolicy({len(self._routing)} names, {self._principals})"
 
 
 def _labels_of(model: ReadTree) -> Mapping[str, str]:
     labels = model.get("usage_attribution", {})
-    return MappingProxyType({name: plain(value) for name, value in labels.items()})
+    return {name: plain(value) for name, value in labels.items()}
 
 
 def _unknown_model(model: object) -> RequestRefusal:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from iop_edge.ids import PrincipalRef, TokenRef
+from iop_edge.load.headers import PRINCIPAL_HEADER
 from iop_edge.runtime.request import RequestFacts
 from iop_edge.runtime.request_refusal import RequestRefusal, RequestRefusalReason
 from iop_edge.schema.values import ReadTree, plain
 
-HEADER: Final = "Authorization"
 _SCHEME: Final = "bearer"
 
 
@@ -30,12 +30,18 @@ class Principals:
 
     _entries: tuple[tuple[bytes, Principal], ...] = field(repr=False)
 
-    def __bool__(self) -> bool:
-        return bool(self._entries)
+    def __repr__(self) -> str:
+        return f"Principals({len(self._entries)} tokens)"
 
     def find(self, token: str) -> Principal | None:
-        """Return whose token it is. How long that takes says nothing of the hashes: all are compared, to their ends."""
-        presented = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest().encode()
+        """Return whose token it is. How long that takes says nothing of the hashes: all are compared, to their ends.
+
+        A character stands for an octet, as in all headers.
+        """
+        try:
+            presented = hashlib.sha256(token.encode("latin-1")).digest()
+        except UnicodeEncodeError:  # no header has carried such a character
+            return None
         found: Principal | None = None
         for known, principal in self._entries:
             if hmac.compare_digest(known, presented):
@@ -46,7 +52,7 @@ class Principals:
         """Return who calls; None where the config knows no tokens, and so lets everybody in."""
         if not self._entries:
             return None
-        tokens = facts.header_values(HEADER)
+        tokens = facts.header_values(PRINCIPAL_HEADER)
         token = _bearer(tokens[0]) if len(tokens) == 1 else None
         principal = None if token is None else self.find(token)
         if principal is not None:
@@ -60,7 +66,7 @@ def principals_of(entries: Sequence[ReadTree]) -> Principals:
     return Principals(
         tuple(
             (
-                plain(entry["token_hash_sha256"]).encode(),
+                bytes.fromhex(plain(entry["token_hash_sha256"])),
                 Principal(
                     PrincipalRef(plain(entry["principal_ref"])),
                     plain(entry.get("principal_alias", "")),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn, Self
 
 from iop_edge.ids import ProviderId
 from iop_edge.runtime.principals import Principals
@@ -30,7 +30,13 @@ class ForwardedToken:
     def __repr__(self) -> str:
         return REDACTED
 
-    def __reduce__(self) -> str:
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a token is not stored")
 
 
@@ -45,7 +51,10 @@ class ProviderAuth:
     providers: frozenset[ProviderId]
 
     def token_of(self, facts: RequestFacts, principals: Principals) -> ForwardedToken | RequestRefusal | None:
-        """Take the caller's own token from a request; None: it brings none."""
+        """Take the caller's own token from a request: why it cannot be forwarded, or None where there is none.
+
+        That is for `apply` to say: a provider that may not have the token does not care how it is.
+        """
         values = facts.header_values(self.from_header)
         if len(values) > 1:
             return self._invalid("comes more than once")
@@ -62,8 +71,12 @@ class ProviderAuth:
         """Tell whether a provider may have a caller's token."""
         return category == _CATEGORY and (not self.providers or provider_id in self.providers)
 
-    def apply(self, token: ForwardedToken | None, configured: Mapping[str, str]) -> dict[str, str] | RequestRefusal:
+    def apply(
+        self, token: ForwardedToken | RequestRefusal | None, configured: Mapping[str, str]
+    ) -> dict[str, str] | RequestRefusal:
         """Return the headers for a provider that may have the token: it takes the place of a configured one."""
+        if isinstance(token, RequestRefusal):
+            return token
         if token is None:
             if not self.required:
                 return dict(configured)
@@ -76,8 +89,8 @@ class ProviderAuth:
 
     def _without_scheme(self, value: str) -> str:
         """Return a token that is given with the scheme that it is sent with, without it."""
-        scheme, blank, token = value.partition(" ")
-        return token.strip(" ") if blank and self.scheme and scheme.lower() == self.scheme.lower() else value
+        scheme, _, token = value.partition(" ")
+        return token.strip(" ") if self.scheme and scheme.lower() == self.scheme.lower() else value
 
     def _invalid(self, what: str) -> RequestRefusal:
         message = f"the header {self.from_header} {what}"
@@ -86,7 +99,7 @@ class ProviderAuth:
 
 def provider_auth_of(auth: ReadTree) -> ProviderAuth | None:
     """Read the forwarding from `provider_auth` of a normalized config; None: nothing is forwarded."""
-    if not plain(auth.get("enabled", False)):
+    if plain(auth.get("enabled")) is not True:
         return None
     return ProviderAuth(
         from_header=plain(auth["from_header"]),

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from iop_edge.errors import EdgeError
-
 
 class RequestRefusalReason(StrEnum):
     """What is wrong with a request."""
@@ -38,11 +36,3 @@ class RequestRefusal:
 
     def __str__(self) -> str:
         return self.message
-
-
-class RequestRefusedError(EdgeError):
-    """A request is refused; `refusal` says why."""
-
-    def __init__(self, refusal: RequestRefusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal

@@ -1,8 +1,9 @@
-"""Rules of the OpenAI-compatible front (VAL-09, VAL-12)."""
+"""Rules of the OpenAI-compatible front (VAL-08, VAL-09, VAL-12)."""
 
 from typing import Final
 
 from iop_edge.load.formats import has_form
+from iop_edge.load.headers import MESSAGE_HEADERS, PRINCIPAL_HEADER
 from iop_edge.load.marks import INVALID
 from iop_edge.load.problems import Problem, Problems, known, told
 from iop_edge.load.rules import adapters
@@ -11,11 +12,13 @@ from iop_edge.load.rules.models import report_unknown_provider
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
 
-_PRINCIPAL_HEADER: Final = "authorization"
+_NO_TOKENS: Final = (b"", b"\n", b"\r\n")
+_NO_CARRIER: Final = "this header says how a message travels: it cannot carry a token"
+_OTHER: Final = "name another header"
 
 
 def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
-    """Check the routes, and where a caller's own token may go."""
+    """Check the routes, who may call, and where a caller's own token may go."""
     front = section(config, "openai")
     path = ROOT.child("openai")
     routes = placed(front, "model_routes")
@@ -23,6 +26,7 @@ def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
         checker = _Routes(inventory, problems)
         for place, route in routes:
             checker.check(route, path.child("model_routes").index(place))
+    _check_principal_tokens(front, path, problems)
     if "provider_auth" in front:
         _check_provider_auth(section(front, "provider_auth"), path.child("provider_auth"), inventory, problems)
 
@@ -77,12 +81,36 @@ class _Routes:
             self._problems.add(Problem("route.target", path.child("target"), message))
 
 
+def _check_principal_tokens(front: ReadTree, path: Path, problems: Problems) -> None:
+    entries = placed(front, "principal_tokens")
+    if not entries:
+        return
+    from hashlib import sha256
+
+    of_no_token = {sha256(text).hexdigest() for text in _NO_TOKENS}
+    for place, entry in entries:
+        digest = known(entry.get("token_hash_sha256"))
+        if digest is not None and digest.lower() in of_no_token:
+            message = "this is the hash of an empty text, which is nobody's token"
+            where = path.child("principal_tokens").index(place).child("token_hash_sha256")
+            problems.add(Problem("principal.no_token", where, message, "make one with: iop-edge config hash-token"))
+
+
 def _check_provider_auth(auth: ReadTree, path: Path, inventory: Inventory, problems: Problems) -> None:
-    header = known(auth.get("from_header"))
-    if header is not None and header.lower() == _PRINCIPAL_HEADER:
+    from_header, target_header = path.child("from_header"), path.child("target_header")
+    if _name(auth, "from_header") == PRINCIPAL_HEADER:
         message = "this header carries the principal's own token, which never leaves the Edge"
-        problems.add(Problem("provider_auth.from_header", path.child("from_header"), message, "name another header"))
+        problems.add(Problem("provider_auth.from_header", from_header, message, _OTHER))
+    if _name(auth, "from_header") in MESSAGE_HEADERS:
+        problems.add(Problem("provider_auth.from_header", from_header, _NO_CARRIER, _OTHER))
+    if _name(auth, "target_header") in MESSAGE_HEADERS:
+        problems.add(Problem("provider_auth.target_header", target_header, _NO_CARRIER, _OTHER))
     identities = auth.get("providers")
     for index, identity in enumerate(identities if isinstance(identities, list) else ()):
         if identity.__class__ is str and identity not in inventory.providers:
             report_unknown_provider(identity, path.child("providers").index(index), inventory, problems)
+
+
+def _name(auth: ReadTree, field: str) -> str:
+    """Return the name of a header as names are compared, or an empty text where it is not known."""
+    return (known(auth.get(field)) or "").lower()

@@ -1,5 +1,6 @@
 """What is no fault, but worth a look (VAL-11)."""
 
+from typing import Final
 from urllib.parse import urlsplit
 
 from iop_edge.load.problems import Problem, Problems, known, told
@@ -7,6 +8,9 @@ from iop_edge.load.rules.addresses import parsed
 from iop_edge.load.rules.inventory import Inventory, placed, section
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.values import ReadTree
+
+_FORWARDED_TO: Final = "api"
+"""The category of providers that a caller's own token can go to (POL-08)."""
 
 
 def check(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
@@ -17,6 +21,7 @@ def check(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
     _plain_text(inventory, warnings)
     _vain_probes(inventory, warnings)
     _spread_tokens(config, inventory, warnings)
+    _unforwarded_tokens(config, inventory, warnings)
 
 
 def _idle_models(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
@@ -70,7 +75,7 @@ def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -
     chosen = auth.get("providers")
     hosts: dict[str, str] = {}
     for identity, provider in inventory.providers.items():
-        if known(provider.tree["category"]) != "api" or (chosen is not None and identity not in chosen):
+        if known(provider.tree["category"]) != _FORWARDED_TO or (chosen is not None and identity not in chosen):
             continue
         instances = inventory.nodes[provider.node].instances
         instance = instances.get(provider.tree.get("adapter", ""))
@@ -81,3 +86,12 @@ def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -
         message = f"a caller's provider token could reach {len(hosts)} hosts, by providers {', '.join(hosts.values())}"
         path = ROOT.child("openai").child("provider_auth")
         warnings.add(Problem("provider_auth.many_hosts", path, message, "list the `providers` that may receive it"))
+
+
+def _unforwarded_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
+    """Warn of a provider that is listed for a caller's own token, and is of a kind that never gets one."""
+    path = ROOT.child("openai").child("provider_auth").child("providers")
+    for index, identity in enumerate(section(config, "openai")["provider_auth"].get("providers", ())):
+        if known(inventory.providers[identity].tree["category"]) not in (_FORWARDED_TO, None):
+            message = f"provider {told(identity)} is not of category {_FORWARDED_TO}, and never receives a token"
+            warnings.add(Problem("provider_auth.category", path.index(index), message))

@@ -1,8 +1,11 @@
 """Rules that tie the parts of a config together (VAL-03 to VAL-12)."""
 
+import hashlib
+from collections.abc import Callable
+
 import pytest
 
-from tests.unit.load.edits import at_model, at_root, route
+from tests.unit.load.edits import at_model, at_root, route, token
 from tests.unit.load.loading import BASE, World, check, found, load, rules
 
 ROUTE = "openai.model_routes[0]"
@@ -232,6 +235,57 @@ def test_port_zero_is_none_to_dial() -> None:
 def test_principals_own_header_is_not_forwarded(name: str) -> None:
     text = at_root(f"openai: {{provider_auth: {{enabled: true, from_header: {name}}}}}")
     assert rules(check(text)) == ["provider_auth.from_header"]
+
+
+@pytest.mark.contract("VAL-12")
+@pytest.mark.case("A6")
+@pytest.mark.parametrize("enabled", ["true", "false", '"${env:ON}"'])
+def test_principals_own_header_is_not_forwarded_however_it_is_written(enabled: str) -> None:
+    auth = f'enabled: {enabled}, from_header: "${{env:HEADER}}"'
+    report = check(
+        at_root(f"openai: {{provider_auth: {{{auth}}}}}"), world=World({"ON": "true", "HEADER": "AuthoriZation"})
+    )
+    assert rules(report) == ["provider_auth.from_header"]
+
+
+@pytest.mark.contract("VAL-12")
+@pytest.mark.parametrize("name", ["X-IOP-Provider-Authorization", "X-Authorization", "Authorization-Info", "X-Api-Key"])
+def test_another_header_may_be_forwarded_and_the_target_may_be_authorization(name: str) -> None:
+    text = f"openai: {{provider_auth: {{enabled: true, from_header: {name}, target_header: authorization}}}}"
+    assert check(at_root(text)).ok
+
+
+@pytest.mark.contract("POL-08")
+@pytest.mark.parametrize("field", ["from_header", "target_header"])
+@pytest.mark.parametrize("name", ["Host", "content-length", "Connection", "TRANSFER-ENCODING", "Te", "Upgrade"])
+def test_header_that_says_how_a_message_travels_carries_no_token(field: str, name: str) -> None:
+    text = at_root(f"openai: {{provider_auth: {{{field}: {name}}}}}")
+    assert found(check(text)) == [(f"provider_auth.{field}", f"openai.provider_auth.{field}", 11)]
+
+
+@pytest.mark.contract("VAL-08")
+@pytest.mark.case("A8")
+@pytest.mark.parametrize("text", [b"", b"\n", b"\r\n"])
+@pytest.mark.parametrize("spelled", [str.lower, str.upper])
+def test_hash_of_no_token_is_nobodys(text: bytes, spelled: Callable[[str], str]) -> None:
+    digest = spelled(hashlib.sha256(text).hexdigest())
+    entry = f'{{token_ref: t, principal_ref: p, token_hash_sha256: "{digest}"}}'
+    referring = entry.replace(digest, "${env:HASH}")
+    for written in (entry, referring):
+        (violation,) = check(token(written), world=World({"HASH": digest})).violations
+        where = "openai.principal_tokens[0].token_hash_sha256"
+        assert (violation.rule, violation.path) == ("principal.no_token", where)
+        assert digest not in repr(violation)
+
+
+@pytest.mark.contract("NRM-04")
+def test_empty_list_of_providers_is_refused_for_it_would_mean_all_of_them() -> None:
+    text = at_root("openai: {provider_auth: {enabled: true, providers: []}}")
+    assert found(check(text)) == [("value.min_items", "openai.provider_auth.providers", 11)]
+    assert (
+        "providers"
+        not in load(text, private=("openai: {provider_auth: {providers: null}}",)).tree["openai"]["provider_auth"]
+    )
 
 
 @pytest.mark.contract("NRM-04")

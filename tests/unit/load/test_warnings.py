@@ -53,6 +53,17 @@ def test_probe_of_a_command_line_agent_is_warned_of(health: str, *, enabled: boo
     assert warned(check(text)) == ([("provider.unprobed", "nodes[0].providers[0].health.mode")] if warns else [])
 
 
+@pytest.mark.contract("POL-08")
+@pytest.mark.parametrize(("category", "warns"), [("api", False), ("local_inference", True)])
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_provider_that_is_listed_for_tokens_and_never_gets_one_is_warned_of(
+    category: str, enabled: str, *, warns: bool
+) -> None:
+    base = BASE.replace("local_inference", category)
+    report = check(base + f"openai: {{provider_auth: {{enabled: {enabled}, providers: [p]}}}}\n")
+    assert warned(report) == ([("provider_auth.category", "openai.provider_auth.providers[0]")] if warns else [])
+
+
 @pytest.mark.contract("VAL-11")
 @pytest.mark.parametrize(
     ("auth", "host", "warns"),

@@ -1308,7 +1308,7 @@ type ProviderAuth struct {
 	Scheme *string `protobuf:"bytes,4,opt,name=scheme,proto3,oneof" json:"scheme,omitempty"`
 	// Whether a request without the token is refused.
 	Required *bool `protobuf:"varint,5,opt,name=required,proto3,oneof" json:"required,omitempty"`
-	// The ids of the providers that may receive the token; empty: every provider of category api.
+	// The ids of the providers that may receive the token, at least one; unset: every provider of category api.
 	Providers     []string `protobuf:"bytes,6,rep,name=providers,proto3" json:"providers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2303,15 +2303,15 @@ const file_iop_config_v1_config_proto_rawDesc = "" +
 	"_token_refB\x14\n" +
 	"\x12_token_hash_sha256B\x10\n" +
 	"\x0e_principal_refB\x12\n" +
-	"\x10_principal_alias\"\xc8\x03\n" +
+	"\x10_principal_alias\"\xca\x03\n" +
 	"\fProviderAuth\x12*\n" +
 	"\aenabled\x18\x01 \x01(\bB\v\xea\xc4\x19\a\x12\x05falseH\x00R\aenabled\x88\x01\x01\x12S\n" +
 	"\vfrom_header\x18\x02 \x01(\tB-\xea\xc4\x19)\x12\x1cX-IOP-Provider-Authorization\x1a\aenabledP\x05H\x01R\n" +
 	"fromHeader\x88\x01\x01\x12H\n" +
 	"\rtarget_header\x18\x03 \x01(\tB\x1e\xea\xc4\x19\x1a\x12\rAuthorization\x1a\aenabledP\x05H\x02R\ftargetHeader\x88\x01\x01\x124\n" +
 	"\x06scheme\x18\x04 \x01(\tB\x17\xea\xc4\x19\x13\x12\x06Bearer\x1a\aenabledP\tH\x03R\x06scheme\x88\x01\x01\x124\n" +
-	"\brequired\x18\x05 \x01(\bB\x13\xea\xc4\x19\x0f\x12\x04true\x1a\aenabledH\x04R\brequired\x88\x01\x01\x123\n" +
-	"\tproviders\x18\x06 \x03(\tB\x15\xea\xc4\x19\x112\bproviderP\x01x\x01\x80\x01\x01R\tproviders:\x06\xea\xc4\x19\x02\b\x02B\n" +
+	"\brequired\x18\x05 \x01(\bB\x13\xea\xc4\x19\x0f\x12\x04true\x1a\aenabledH\x04R\brequired\x88\x01\x01\x125\n" +
+	"\tproviders\x18\x06 \x03(\tB\x17\xea\xc4\x19\x132\bproviderP\x01p\x01x\x01\x80\x01\x01R\tproviders:\x06\xea\xc4\x19\x02\b\x02B\n" +
 	"\n" +
 	"\b_enabledB\x0e\n" +
 	"\f_from_headerB\x10\n" +

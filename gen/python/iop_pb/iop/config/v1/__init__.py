@@ -1335,7 +1335,7 @@ class ProviderAuth(betterproto2.Message):
         6, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The ids of the providers that may receive the token; empty: every provider of category api.
+    The ids of the providers that may receive the token, at least one; unset: every provider of category api.
     """
 
 
