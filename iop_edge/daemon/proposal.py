@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from iop_edge.daemon.renewed import with_renewed
 from iop_edge.daemon.running import Running, encode_payloads
 from iop_edge.errors import ConfigError, Violation
 from iop_edge.ids import NodeId, Revision
@@ -49,6 +50,7 @@ def propose(running: Running, candidate: Snapshot, mode: Mode, options: Options,
         key: the key of config hashes and payload tags.
     """
     candidate_hash = candidate.digest(key)
+    running = replace(running, snapshot=with_renewed(running.snapshot, candidate))
     planned = plan(running.snapshot, candidate)
     result = replace(
         planned.result(mode),

@@ -7,6 +7,7 @@ from typing import Any
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
 from iop_edge.daemon.confirmation import Awaited
 from iop_edge.daemon.own_files import OwnFiles
+from iop_edge.daemon.renewed import with_renewed
 from iop_edge.daemon.running import Running, nodes
 from iop_edge.errors import ConfigError
 from iop_edge.ids import EdgeId, NodeId
@@ -34,7 +35,7 @@ def drift(running: Running, files: OwnFiles | None) -> Drift:
     except ConfigError as error:
         # What runs is valid, so files that are not say something else.
         return Drift(differs=True, error=f"{error.total} violations, the first: {error.violations[0]}")
-    return Drift(differs=bool(plan(running.snapshot, own).changes))
+    return Drift(differs=bool(plan(with_renewed(running.snapshot, own), own).changes))
 
 
 def status_of(
