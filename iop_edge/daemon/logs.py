@@ -1,17 +1,25 @@
 """Log lines: one JSON object each, or a line for people. Neither ever holds a traceback, which could quote a secret.
 
-A line that nobody can take, since the stream is closed, full, or without a reader, is dropped: an Edge serves on.
+All that a serving Edge says goes this way, and to one stream: that it is ready, and the fault that ends it, too. A line that nobody can take, since the stream is closed, full, or without a reader, is dropped: an Edge serves on.
 """
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final, TextIO
 
+from iop_edge.errors import EdgeError
+
 _OWN: Final = "iop_edge"
+_ANNOUNCED: Final = "announced"
+_LOG: Final = logging.getLogger(__name__)
+
+
+class LoggedError(EdgeError):
+    """A fault that ends the Edge, and that its log has told of."""
 
 
 class _Handler(logging.StreamHandler[TextIO]):
@@ -26,12 +34,15 @@ class _JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": _message(record),
+            **_announced(record),
         }
         return json.dumps(entry)
 
 
 class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
+        if _announced(record):
+            return _message(record)
         # Some messages quote a peer: control characters must not reach a terminal.
         message = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in _message(record))
         return f"{_time(record)} {record.levelname.lower()} {record.name}: {message}"
@@ -40,6 +51,38 @@ class _TextFormatter(logging.Formatter):
 _FORMATTERS: Final[Mapping[str, type[logging.Formatter]]] = MappingProxyType(
     {"json": _JsonFormatter, "text": _TextFormatter}
 )
+
+
+def announce_ready(logger: logging.Logger, revision: int, admin: Sequence[str]) -> None:
+    """Write the line that tells whoever waits for it that the Edge serves, whatever the level is.
+
+    In a log for people it is `iop-edge: ready` and so on, with nothing before it; in JSON it is the `message`, and
+    `event`, `revision` and `admin` say the same.
+    """
+    message = f"iop-edge: ready, revision {revision}, admin {', '.join(admin)}"
+    fields = {"event": "ready", "revision": revision, "admin": list(admin)}
+    record = logger.makeRecord(logger.name, logging.INFO, "", 0, message, (), None, extra={_ANNOUNCED: fields})
+    logger.handle(record)
+
+
+@contextmanager
+def faults_logged() -> Iterator[None]:
+    """Tell in the log of a fault that ends the block.
+
+    Raises:
+        LoggedError: in place of a fault of the system that the block raises.
+    """
+    try:
+        yield
+    except EdgeError as error:
+        _LOG.error("%s", error)
+        raise LoggedError(str(error)) from None
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        _LOG.error("%s", text)
+        raise LoggedError(text) from None
 
 
 @contextmanager
@@ -62,6 +105,10 @@ def logging_to(stream: TextIO | None, settings: Mapping[str, Any]) -> Iterator[N
         root.removeHandler(handler)
         root.setLevel(levels[0])
         own.setLevel(levels[1])
+
+
+def _announced(record: logging.LogRecord) -> dict[str, Any]:
+    return record.__dict__.get(_ANNOUNCED, {})
 
 
 def _time(record: logging.LogRecord) -> str:

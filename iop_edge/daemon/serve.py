@@ -17,11 +17,12 @@ from iop_edge.daemon.edge import Edge
 from iop_edge.daemon.health import HealthService
 from iop_edge.daemon.last_good import last_good, tell_of_last_good
 from iop_edge.daemon.listeners import listeners, listening
-from iop_edge.daemon.logs import logging_to
+from iop_edge.daemon.logs import announce_ready, faults_logged, logging_to
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.daemon.state_dir import owned
 from iop_edge.daemon.watch import watch
 from iop_edge.errors import ConfigError, Report
+from iop_edge.load.snapshot import Snapshot
 from iop_edge.net import Address
 from iop_edge.refresh.attempt import Trigger
 from iop_edge.schema.values import plain
@@ -67,11 +68,12 @@ class _Signals:
 async def serve(options: ServeOptions) -> None:
     """Run an Edge until SIGTERM or SIGINT; SIGHUP makes it read its files again.
 
-    Once it serves, it writes one line to standard error: `iop-edge: ready`, with its revision and addresses.
+    What it says goes to standard error, in the form of the config's `logging`; once it serves, `iop-edge: ready`, with
+    its revision and addresses.
 
     Raises:
         ConfigError: the config files cannot be used.
-        EdgeError: an address is taken, or another process has the state directory.
+        LoggedError: an address is taken, or another process has the state directory.
     """
     files = OwnFiles(options.files, options.private)
     with _signals() as signals:
@@ -79,14 +81,16 @@ async def serve(options: ServeOptions) -> None:
         roots = (*files.directories, *((options.secrets_dir,) if options.secrets_dir else ()))
         admin, health = AdminService(roots), HealthService(SERVICE_NAME)
         async with AsyncExitStack() as stack:
-            if isinstance(found, Report) and not options.last_good:
+            if not isinstance(found, Report):
+                _log_as_told(stack, found)
+            elif not options.last_good:
                 raise ConfigError(found)
             state_dir = stack.enter_context(owned(options.state_dir))
             snapshot = (
                 await asyncio.to_thread(last_good, state_dir, files, found) if isinstance(found, Report) else found
             )
-            stack.enter_context(logging_to(sys.stderr, snapshot.tree["logging"]))
             if isinstance(found, Report):
+                _log_as_told(stack, snapshot)
                 tell_of_last_good(found)
             wanted = listeners(snapshot, options.admin)
             addresses = await stack.enter_async_context(listening(wanted, [admin, health]))
@@ -102,10 +106,15 @@ async def serve(options: ServeOptions) -> None:
             if options.watch:
                 reload = partial(_reload, edge, Trigger.WATCH)
                 await stack.enter_async_context(_beside(watch(files, found, reload)))
-            _say_ready(edge, addresses)
+            announce_ready(_LOG, edge.revision, [str(address) for address in addresses])
             await signals.stop.wait()
             await health.end()
             _LOG.info("stopping")
+
+
+def _log_as_told(stack: AsyncExitStack, snapshot: Snapshot) -> None:
+    stack.enter_context(logging_to(sys.stderr, snapshot.tree["logging"]))
+    stack.enter_context(faults_logged())
 
 
 @asynccontextmanager
@@ -159,11 +168,3 @@ async def _reload(edge: Edge, trigger: Trigger) -> None:
         await edge.reload(origin=Origin(trigger=trigger))
     except Exception as error:  # noqa: BLE001 - the next one must find somebody who listens
         _LOG.error("the files were not read again: %s", fault_text(error))
-
-
-def _say_ready(edge: Edge, addresses: tuple[Address, ...]) -> None:
-    where = ", ".join(map(str, addresses))
-    if sys.stderr is not None:  # as it is where it was closed before the start
-        with suppress(OSError):
-            sys.stderr.write(f"iop-edge: ready, revision {edge.revision}, admin {where}\n")
-            sys.stderr.flush()

@@ -158,4 +158,6 @@ def _why_not_first(seat: Seat, best: Seat | None) -> str:
     mine, other = seat.present.priority, best.present.priority
     if mine != other:
         return f"priority {mine} comes after {other} of {best.id!r}: the lower number first"
+    if seat.turn == best.turn:
+        return f"as good as {best.id!r}, which stands before it; neither has had a request"
     return f"as good as {best.id!r}, which has been without a request for longer"

@@ -1,5 +1,6 @@
 """Starts the installed command as real processes."""
 
+import json
 import os
 import signal
 import subprocess
@@ -69,13 +70,14 @@ def session(leader: int) -> list[int]:
 
 
 def said(process: subprocess.Popen[str], mark: str) -> str:
-    """Read the process's standard error up to a line that begins with a mark, and return the rest of that line."""
+    """Read standard error up to a line, or a JSON log line's message, that begins with a mark; return the rest of it."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:
         lines.append(line)
-        if line.startswith(mark):
-            return line.removeprefix(mark).strip()
+        message = str(json.loads(line)["message"]) if line.startswith("{") else line
+        if message.startswith(mark):
+            return message.removeprefix(mark).strip()
     raise AssertionError(f"it ended without saying {mark!r}: {''.join(lines)}")
 
 

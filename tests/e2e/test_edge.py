@@ -161,6 +161,37 @@ def test_second_edge_on_one_state_directory_is_a_fault(machine: Machine) -> None
     assert b"state" in second.stderr
 
 
+@pytest.mark.parametrize("level", ["debug", "error"])
+def test_all_that_an_edge_says_is_one_json_object_a_line_with_a_json_log(machine: Machine, level: str) -> None:
+    machine.config.write_text(f"{CONFIG}logging: {{format: json, level: {level}}}\n", encoding="utf-8")
+    with machine.serve() as process:
+        assert process.stderr is not None
+        said_before = iter(process.stderr.readline, "")
+        ready = next(told for line in said_before if (told := json.loads(line)).get("event") == "ready")
+        assert (ready["revision"], ready["admin"], ready["level"]) == (1, [machine.admin], "info")
+        second = command("serve", "--state-dir", "state", cwd=machine.directory)
+        assert (second.returncode, second.stdout) == (4, b"")
+        (fault,) = (json.loads(line) for line in second.stderr.splitlines())
+        assert (fault["level"], "another Edge" in fault["message"]) == ("error", True)
+        process.send_signal(signal.SIGTERM)
+        out, rest = process.communicate()
+        assert (process.returncode, out) == (0, "")
+        assert [json.loads(line)["message"] for line in rest.splitlines()] == (["stopping"] if level == "debug" else [])
+
+
+def test_a_log_for_people_says_that_the_edge_is_ready_and_the_fault_that_ends_it(machine: Machine) -> None:
+    machine.config.write_text(f"{CONFIG}logging: {{format: text}}\n", encoding="utf-8")
+    with machine.serve() as process:
+        assert process.stderr is not None
+        lines = iter(process.stderr.readline, "")
+        assert f"iop-edge: ready, revision 1, admin {machine.admin}\n" in lines
+        second = command("serve", "--state-dir", "other", "--admin", machine.admin, cwd=machine.directory)
+        assert second.returncode == 4
+        assert b" error iop_edge." in second.stderr
+        assert b"Traceback" not in second.stderr
+        assert stop(process) == 0
+
+
 @pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full"])
 def test_edge_whose_log_nobody_takes_serves_and_stops_clean(machine: Machine, stream: str) -> None:
     shell = ("/bin/sh", "-c", f'exec "$0" "$@" {stream}', str(COMMAND))

@@ -82,7 +82,7 @@ class Edge:
 async def _until_ready(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
     async for line in stream:
         yield line
-        if line.startswith(_READY):
+        if _READY in line:
             return
 
 
@@ -98,7 +98,7 @@ async def serving(house: House) -> AsyncIterator[Edge]:
     try:
         assert process.stderr is not None
         said = [line async for line in _until_ready(process.stderr)]
-        assert said[-1].startswith(_READY), said
+        assert _READY in said[-1], said
         yield edge
     finally:
         edge.kill()

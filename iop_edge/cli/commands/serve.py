@@ -3,6 +3,9 @@
 SIGHUP makes it read its files again, and with --watch it does so by itself when they, or what they refer to, say
 something else; files that cannot be used leave what runs as it is. SIGTERM and SIGINT stop it.
 
+It says nothing on standard output. On standard error it writes its log, with logging.format json one JSON object a line,
+the one that tells that it is ready too; an invalid config is told of before, as text.
+
 Exit code 0: it was stopped; 1: the config is not valid; 4: an address is taken, or another Edge has the
 state directory.
 """
@@ -15,6 +18,7 @@ from typing import Final
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
 from iop_edge.cli.inputs import add_layers, config_files
+from iop_edge.daemon.logs import LoggedError
 from iop_edge.daemon.serve import ServeOptions, serve
 
 _DEFAULTS: Final = ServeOptions(files=())
@@ -62,5 +66,8 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         last_good=arguments.last_good,
         take_over=arguments.take_over,
     )
-    asyncio.run(serve(options))
+    try:
+        asyncio.run(serve(options))
+    except LoggedError:
+        return ExitCode.FAULT
     return ExitCode.FINE

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import sys
 from collections import deque
 from collections.abc import Mapping
@@ -41,14 +42,14 @@ class Daemon:
         self._reader: asyncio.Task[None] | None = None
 
     async def said(self, mark: str) -> str:
-        """Wait for a line that begins with a mark, and return the rest of it.
+        """Wait for a line, or a JSON log line's message, that begins with a mark, and return the rest of it.
 
         Raises:
             DemoError: the process ended, or did not say it in time.
         """
         try:
             async with asyncio.timeout(START_SECONDS):
-                while not (line := await self._line()).startswith(mark):
+                while not (line := _message(await self._line())).startswith(mark):
                     pass
         except TimeoutError:
             raise DemoError(f"{self.name} did not start in time{self._last_words()}") from None
@@ -93,6 +94,10 @@ class Daemon:
 
     def _last_words(self) -> str:
         return f"; it said last:\n{''.join(self._log)}".rstrip() if self._log else ""
+
+
+def _message(line: str) -> str:
+    return str(json.loads(line)["message"]) if line.startswith("{") else line
 
 
 class Processes:

@@ -38,15 +38,16 @@ def status_line(status: StatusSnapshot) -> str:
     """Return the state of an Edge on one line."""
     in_sync = sum(node.in_sync for node in status.nodes)
     parts = [f"revision {status.revision}", f"{in_sync} of {len(status.nodes)} Nodes in sync"]
-    parts += [
-        f"{provider.in_flight} at {printable(provider.provider_id)}"
-        for provider in status.providers
-        if provider.in_flight
-    ]
+    parts += [_load(provider) for provider in status.providers if provider.in_flight or provider.queued]
     parts += [f"{counted(len(status.pending), 'change')} at a restart"] if status.pending else []
     parts += ["to be confirmed"] if status.confirm_until_ms else []
     parts += ["drift"] if status.drift else []
     return ", ".join(parts)
+
+
+def _load(provider: ProviderStatus) -> str:
+    waiting = f" and {provider.queued} waiting" if provider.queued else ""
+    return f"{provider.in_flight}{waiting} at {printable(provider.provider_id)}"
 
 
 def _lines(status: StatusSnapshot, style: Style) -> Iterator[str]:

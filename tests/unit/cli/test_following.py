@@ -133,6 +133,19 @@ def test_a_watch_writes_a_line_for_each_change_and_says_that_the_edge_went_away(
     assert err == "iop-edge: gone\n"
 
 
+def test_a_watch_shows_who_runs_and_who_waits_where_as_it_changes() -> None:
+    (busy,) = providers(p=1).providers
+    waiting = replace(EMPTY, providers=(replace(busy, queued=2),))
+    shrunk = replace(EMPTY, providers=(replace(busy, in_flight=0, queued=1),))
+    out, _ = watched("text", providers(p=1, q=0), waiting, shrunk, providers(p=0))
+    assert [line.partition("in sync")[2] for line in out.splitlines()] == [
+        ", 1 at p",
+        ", 1 and 2 waiting at p",
+        ", 0 and 1 waiting at p",
+        "",
+    ]
+
+
 def test_a_watch_for_programs_writes_a_json_document_a_line() -> None:
     out, _ = watched("json", EMPTY, replace(EMPTY, revision=4))
     assert [line[:30] for line in out.splitlines()] == [

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -80,8 +81,9 @@ def test_it_says_that_it_is_ready_serves_and_stops_clean(house: House, number: s
 
     async def scenario() -> None:
         async with house.node("a"), serving(house) as edge:
-            line = await edge.says("iop-edge: ready")
-            assert line == f"iop-edge: ready, revision 1, admin {house.admin}\n"
+            told = json.loads(await edge.says("iop-edge: ready"))
+            assert told["message"] == f"iop-edge: ready, revision 1, admin {house.admin}"
+            assert (told["event"], told["revision"], told["admin"]) == ("ready", 1, [house.admin])
             async with AdminClient(house.admin) as client:
                 assert (await client.status()).edge_id == "edge-1"
                 edge.process.send_signal(number)

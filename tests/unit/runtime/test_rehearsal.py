@@ -64,6 +64,14 @@ def test_the_lower_priority_number_comes_first_and_the_reason_says_so() -> None:
     assert "the lower number first" in found.candidates[0].reason
 
 
+def test_between_equals_of_which_none_has_had_a_request_the_first_is_chosen_and_said_to_be() -> None:
+    found = rehearse(two(), Load(), "m")
+    assert (found.chosen, found.candidates[1].reason) == (
+        "p",
+        "as good as 'p', which stands before it; neither has had a request",
+    )
+
+
 def test_candidates_tell_the_load_that_was_made_up() -> None:
     found = rehearse(two(max_queue=3, queue_timeout_ms=1500), Load(ids({"p": 9, "q": 2}), ids({"q": 3}), {P}), "m")
     first, second = found.candidates
