@@ -1,6 +1,7 @@
 """Log lines: one JSON object each, or a line for people. Neither ever holds a traceback, which could quote a secret.
 
-All that a serving Edge says goes this way, and to one stream: that it is ready, and the fault that ends it, too. A line that nobody can take, since the stream is closed, full, or without a reader, is dropped: an Edge serves on.
+All that a serving Edge says goes this way, that it is ready and the fault that ends it too. A line that nobody can
+take, since the stream is closed, full, or without a reader, is dropped: an Edge serves on.
 """
 
 import json
@@ -108,7 +109,8 @@ def logging_to(stream: TextIO | None, settings: Mapping[str, Any]) -> Iterator[N
 
 
 def _announced(record: logging.LogRecord) -> dict[str, Any]:
-    return record.__dict__.get(_ANNOUNCED, {})
+    fields: dict[str, Any] = record.__dict__.get(_ANNOUNCED, {})
+    return fields
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -23,7 +23,6 @@ from iop_edge.daemon.state_dir import owned
 from iop_edge.daemon.watch import watch
 from iop_edge.errors import ConfigError, Report
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.net import Address
 from iop_edge.refresh.attempt import Trigger
 from iop_edge.schema.values import plain
 from iop_edge.store.sqlite import SqliteStore

@@ -70,7 +70,7 @@ def session(leader: int) -> list[int]:
 
 
 def said(process: subprocess.Popen[str], mark: str) -> str:
-    """Read standard error up to a line, or a JSON log line's message, that begins with a mark; return the rest of it."""
+    """Read standard error up to a line, or a JSON line's message, that begins with a mark; return the rest of it."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:

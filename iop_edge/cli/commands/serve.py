@@ -3,8 +3,8 @@
 SIGHUP makes it read its files again, and with --watch it does so by itself when they, or what they refer to, say
 something else; files that cannot be used leave what runs as it is. SIGTERM and SIGINT stop it.
 
-It says nothing on standard output. On standard error it writes its log, with logging.format json one JSON object a line,
-the one that tells that it is ready too; an invalid config is told of before, as text.
+It says nothing on standard output. On standard error it writes its log, with logging.format json one JSON object a
+line, the one that tells that it is ready too; an invalid config is told of before, as text.
 
 Exit code 0: it was stopped; 1: the config is not valid; 4: an address is taken, or another Edge has the
 state directory.
