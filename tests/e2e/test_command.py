@@ -75,7 +75,8 @@ def test_reader_that_goes_away_changes_no_exit_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("status",), ("config", "refresh"), ("config", "history"), ("config", "rollback", "1")]
+    "arguments",
+    [("status",), ("explain-dispatch", "m"), ("config", "refresh"), ("config", "history"), ("config", "rollback", "1")],
 )
 def test_edge_that_cannot_be_reached_is_one_line_and_its_own_exit_code(
     tmp_path: Path, arguments: tuple[str, ...]

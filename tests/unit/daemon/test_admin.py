@@ -1,3 +1,4 @@
+import asyncio
 import getpass
 import os
 from collections.abc import AsyncIterator
@@ -32,6 +33,15 @@ REFRESH = "/iop.admin.v1.EdgeAdminService/Refresh"
 
 @asynccontextmanager
 async def served(house: House, *, roots: tuple[Path, ...] | None = None) -> AsyncIterator[AdminClient]:
+    """A client of an Edge behind its admin service."""
+    async with edge_and_client(house, roots=roots) as (_, client):
+        yield client
+
+
+@asynccontextmanager
+async def edge_and_client(
+    house: House, *, roots: tuple[Path, ...] | None = None
+) -> AsyncIterator[tuple[Edge, AdminClient]]:
     """An Edge behind its admin service, and a client of it."""
     files = house.files
     service = AdminService(files.directories if roots is None else roots)
@@ -41,7 +51,7 @@ async def served(house: House, *, roots: tuple[Path, ...] | None = None) -> Asyn
         AdminClient(house.admin) as client,
     ):
         service.attach(edge)
-        yield client
+        yield edge, client
 
 
 def layers(house: House) -> list[Source]:
@@ -332,6 +342,29 @@ def test_a_dispatch_is_explained_as_the_pool_sees_it(house: House) -> None:
             assert statuses == [("a-p", ProviderState.AVAILABLE), ("b-p", ProviderState.UNREACHABLE)]
             unknown = await client.explain_dispatch("a-p")
             assert (unknown.refusal, unknown.known_models) == (RefusalReason.UNKNOWN, ("m",))
+
+    run(scenario())
+
+
+@pytest.mark.contract("POL-02")
+def test_requests_that_wait_are_seen_in_the_status_and_in_an_explanation(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with house.node("a"), edge_and_client(house) as (edge, client):
+            await edge.settled()
+            async with edge.pool.acquire("m"):
+                waiting = [asyncio.ensure_future(edge.pool.acquire("m").__aenter__()) for _ in range(2)]
+                (provider,) = (await client.status()).providers
+                assert (provider.status, provider.in_flight, provider.queued) == (ProviderState.BUSY, 1, 2)
+                found = await client.explain_dispatch("m")
+                (candidate,) = found.candidates
+                assert (found.chosen, found.queues, found.refusal) == (None, ("a-p",), None)
+                assert (candidate.queued, candidate.max_queue, candidate.queue_timeout) == (2, 100, 30.0)
+            (await waiting[0]).release()
+            (await waiting[1]).release()
+            (provider,) = (await client.status()).providers
+            assert (provider.in_flight, provider.queued) == (0, 0)
 
     run(scenario())
 
