@@ -58,6 +58,11 @@ class Dispatcher:
         """What the config in force says."""
         return self._catalogue
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether everybody is refused."""
+        return self._closed
+
     def seat(self, provider_id: ProviderId) -> Seat:
         """Return the seat of a configured provider."""
         return self._seats[provider_id]

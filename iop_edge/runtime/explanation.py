@@ -47,8 +47,10 @@ def explain_request(dispatcher: Dispatcher, model: str) -> Explanation:
     if group is None:
         known = (tuple(sorted(names)) for names in (dispatcher.models, dispatcher.routes))
         return Explanation(model, None, None, (), RefusalReason.UNKNOWN, (), *known)
-    found = explain.dispatch(dispatcher, group)
     kind = DispatchKind.ROUTE if isinstance(group.key, RouteKey) else DispatchKind.MODEL
+    if dispatcher.is_closed:
+        return Explanation(model, kind, refusal=RefusalReason.CLOSED)
+    found = explain.dispatch(dispatcher, group)
     return Explanation(model, kind, found.chosen, found.queues, found.refusal, found.candidates)
 
 

@@ -82,8 +82,14 @@ def _verdict(explanation: Explanation, style: Style) -> str:
     if explanation.queues:
         queues = style.paint(", ".join(map(printable, explanation.queues)), Paint.CAUTION)
         return f"no provider is free; a new request waits for {queues}"
-    why = _REFUSALS[explanation.refusal] if explanation.refusal and explanation.candidates else "nobody serves it"
-    return f"{style.paint('a new request is refused', Paint.BAD)}: {why}"
+    return f"{style.paint('a new request is refused', Paint.BAD)}: {_why_refused(explanation)}"
+
+
+def _why_refused(explanation: Explanation) -> str:
+    reason = explanation.refusal or RefusalReason.NO_PROVIDER
+    if reason is RefusalReason.NO_PROVIDER and not explanation.candidates:
+        return "nobody serves it"
+    return _REFUSALS.get(reason, reason.value)
 
 
 def _candidate(candidate: Candidate) -> tuple[Cell, ...]:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.cli.render.dispatch import unknown_text
-from iop_edge.runtime.explanation import Explanation
+from iop_edge.cli.render.dispatch import explanation_text, unknown_text
+from iop_edge.cli.style import PLAIN
+from iop_edge.runtime.explanation import DispatchKind, Explanation
+from iop_edge.runtime.refusal import RefusalReason
 from tests.support import EXAMPLES
 from tests.unit.cli.invoke import Invocation, invoke
 
@@ -51,6 +53,11 @@ def test_a_model_that_nobody_serves_is_refused(tmp_path: Path) -> None:
     config.write_text("edge: {id: e}\nmodels: [{id: m}]\n", encoding="utf-8")
     outcome = explained("m", str(config))
     assert (outcome.code, outcome.out) == (1, "model m: a new request is refused: nobody serves it\n")
+
+
+def test_an_edge_that_stops_is_said_to() -> None:
+    shown = explanation_text(Explanation("m", DispatchKind.MODEL, refusal=RefusalReason.CLOSED), PLAIN)
+    assert shown == "model m: a new request is refused: the Edge stops"
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -135,3 +135,10 @@ def test_explaining_takes_nothing() -> None:
     pool.set_node_reachable(NodeId("n1"), True)
     assert {pool.explain_request("m").chosen for _ in range(5)} == {"p"}
     assert [status.in_flight for status in pool.statuses()] == [0, 0]
+
+
+def test_a_pool_that_is_closed_refuses_everybody() -> None:
+    pool = ProviderPool(two())
+    pool.set_node_reachable(NodeId("n1"), True)
+    pool.close()
+    assert outcome(pool.explain_request("m")) == (None, (), RefusalReason.CLOSED)
