@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from iop_edge.payload.build import UnknownNodeError, node_payload
     from iop_edge.refresh.plan import Plan, plan
     from iop_edge.refresh.result import Change, Mode, NodeReport, RefreshResult, Status
+    from iop_edge.runtime.attribution import UsageRecord
     from iop_edge.runtime.explain import Dispatch
     from iop_edge.runtime.lease import Lease
-    from iop_edge.runtime.openai_error import openai_error
+    from iop_edge.runtime.openai_error import OpenAIError, openai_error
     from iop_edge.runtime.pool import ProviderPool
     from iop_edge.runtime.prepare import Execution, RequestPolicy
+    from iop_edge.runtime.principals import Principal
     from iop_edge.runtime.refusal import NoProviderError, Refusal, RefusalReason
     from iop_edge.runtime.request import RequestFacts
-    from iop_edge.runtime.request_refusal import RequestRefusal
+    from iop_edge.runtime.request_refusal import RequestRefusal, RequestRefusalReason
 
 __all__ = [
     "AdminClient",
@@ -40,7 +42,9 @@ __all__ = [
     "Mode",
     "NoProviderError",
     "NodeReport",
+    "OpenAIError",
     "Plan",
+    "Principal",
     "ProviderPool",
     "RefreshResult",
     "Refusal",
@@ -49,11 +53,13 @@ __all__ = [
     "RequestFacts",
     "RequestPolicy",
     "RequestRefusal",
+    "RequestRefusalReason",
     "Snapshot",
     "Span",
     "Status",
     "StatusSnapshot",
     "UnknownNodeError",
+    "UsageRecord",
     "Violation",
     "check",
     "load",
@@ -72,14 +78,16 @@ _HOMES: Final = {
     "iop_edge.payload.build": ("UnknownNodeError", "node_payload"),
     "iop_edge.refresh.plan": ("Plan", "plan"),
     "iop_edge.refresh.result": ("Change", "Mode", "NodeReport", "RefreshResult", "Status"),
+    "iop_edge.runtime.attribution": ("UsageRecord",),
     "iop_edge.runtime.explain": ("Dispatch",),
     "iop_edge.runtime.lease": ("Lease",),
-    "iop_edge.runtime.openai_error": ("openai_error",),
+    "iop_edge.runtime.openai_error": ("OpenAIError", "openai_error"),
     "iop_edge.runtime.pool": ("ProviderPool",),
     "iop_edge.runtime.prepare": ("Execution", "RequestPolicy"),
+    "iop_edge.runtime.principals": ("Principal",),
     "iop_edge.runtime.refusal": ("NoProviderError", "Refusal", "RefusalReason"),
     "iop_edge.runtime.request": ("RequestFacts",),
-    "iop_edge.runtime.request_refusal": ("RequestRefusal",),
+    "iop_edge.runtime.request_refusal": ("RequestRefusal", "RequestRefusalReason"),
 }
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
 
