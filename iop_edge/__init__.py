@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from iop_edge.refresh.result import Change, Mode, NodeReport, RefreshResult, Status
     from iop_edge.runtime.attribution import UsageRecord
     from iop_edge.runtime.explain import Dispatch
+    from iop_edge.runtime.explanation import Explanation
     from iop_edge.runtime.lease import Lease
     from iop_edge.runtime.openai_error import OpenAIError, openai_error
     from iop_edge.runtime.pool import ProviderPool
@@ -38,6 +39,7 @@ __all__ = [
     "Edge",
     "EdgeError",
     "Execution",
+    "Explanation",
     "Lease",
     "Mode",
     "NoProviderError",
@@ -80,6 +82,7 @@ _HOMES: Final = {
     "iop_edge.refresh.result": ("Change", "Mode", "NodeReport", "RefreshResult", "Status"),
     "iop_edge.runtime.attribution": ("UsageRecord",),
     "iop_edge.runtime.explain": ("Dispatch",),
+    "iop_edge.runtime.explanation": ("Explanation",),
     "iop_edge.runtime.lease": ("Lease",),
     "iop_edge.runtime.openai_error": ("OpenAIError", "openai_error"),
     "iop_edge.runtime.pool": ("ProviderPool",),

@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from copy import deepcopy
 from functools import partial
 from typing import Final, Self
 
@@ -244,7 +243,7 @@ class Edge:
             awaits_confirmation=self._confirmation.awaited is not None,
             nodes=self._fleet.states(),
             providers=self._pool.statuses(),
-            tally=deepcopy(self._tally),
+            tally=self._tally.copied(),
         )
 
     async def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:

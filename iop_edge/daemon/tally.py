@@ -4,8 +4,8 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
 
 from iop_edge.daemon.coordinator import Request
 from iop_edge.ids import NodeId
@@ -34,6 +34,12 @@ class Durations:
         self.classes[bisect_left(self.bounds, seconds)] += 1
         self.seconds += seconds
 
+    def copied(self) -> Self:
+        """Return a copy that does not change."""
+        copy = type(self)(self.bounds)
+        copy.classes, copy.seconds = self.classes.copy(), self.seconds
+        return copy
+
 
 class QueueTally:
     """What has become of requests that were not served at once: an observer of the pool.
@@ -58,6 +64,13 @@ class QueueTally:
     def take_refusal(self, refusal: Refusal) -> None:
         """Count a request that was refused before it waited."""
         self.refusals[_bounded(refusal), refusal.reason.value] += 1
+
+    def copied(self) -> Self:
+        """Return a copy that does not change; its keys, of which there may be thousands, are the same ones."""
+        copy = type(self)()
+        copy.waits, copy.refusals = self.waits.copy(), self.refusals.copy()
+        copy.wait_durations = self.wait_durations.copied()
+        return copy
 
     def keep(self, keys: Container[DispatchKey]) -> None:
         """Forget the counters of all but these model groups and routes."""
@@ -95,6 +108,16 @@ class Tally:
             self.last_apply_succeeded = result.status is Status.APPLIED
             if self.last_apply_succeeded:
                 self.last_success_at = self.last_apply_at
+
+    def copied(self) -> Self:
+        """Return a copy that does not change."""
+        return replace(
+            self,
+            refreshes=self.refreshes.copy(),
+            pushes=self.pushes.copy(),
+            push_durations=self.push_durations.copied(),
+            queues=self.queues.copied(),
+        )
 
     def take_push(self, pushed: Pushed) -> None:
         """Count a push that was sent."""

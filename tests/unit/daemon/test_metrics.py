@@ -250,3 +250,21 @@ async def _serve(address: str) -> None:
 
     async with serving_metrics(address, page):
         pass
+
+
+def test_what_a_scrape_shows_does_not_change_while_it_is_written() -> None:
+    tally, key = Tally(), RouteKey(RouteId("r"))
+
+    def happen() -> None:
+        tally.take_result(request(Mode.DRY_RUN), RefreshResult(Status.APPLIED, Mode.DRY_RUN))
+        tally.take_push(Pushed(Mode.APPLY, NodeOutcome.COMMITTED, 0.1))
+        tally.queues.take_wait(key, None, 0.1)
+        tally.queues.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
+
+    happen()
+    copy = tally.copied()
+    before = shown(copy)
+    assert before == shown(tally)
+    happen()
+    assert shown(copy) == before
+    assert shown(tally) != before
