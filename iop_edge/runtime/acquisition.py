@@ -17,26 +17,34 @@ Outcome = Lease | Refusal | Waiter
 class Acquisition:
     """Holds a place for as long as an `async with` block runs. It can be entered again when it has been left.
 
+    Ending the block, or the wait for it, by whatever exception gives back what it holds.
+
     Args:
         dispatcher: who gives places.
         ask: asks it for one.
     """
 
-    __slots__ = ("_ask", "_dispatcher", "_lease")
+    __slots__ = ("_ask", "_dispatcher", "_is_entered", "_lease")
 
     def __init__(self, dispatcher: Dispatcher, ask: Callable[[], Outcome]) -> None:
         self._dispatcher = dispatcher
         self._ask = ask
         self._lease: Lease | None = None
+        self._is_entered = False
 
     async def __aenter__(self) -> Lease:
-        if self._lease is not None:
-            raise RuntimeError("this request holds a place already")
-        outcome = self._ask()
-        if isinstance(outcome, Waiter):
-            outcome = await _settled(self._dispatcher, outcome)
-        if isinstance(outcome, Refusal):
-            raise NoProviderError(outcome)
+        if self._is_entered:
+            raise RuntimeError("this request waits for a place, or holds one, already")
+        self._is_entered = True
+        try:
+            outcome = self._ask()
+            if isinstance(outcome, Waiter):
+                outcome = await _settled(self._dispatcher, outcome)
+            if isinstance(outcome, Refusal):
+                raise NoProviderError(outcome)
+        except BaseException:
+            self._is_entered = False
+            raise
         self._lease = outcome
         return outcome
 
@@ -44,6 +52,7 @@ class Acquisition:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         lease, self._lease = self._lease, None
+        self._is_entered = False
         if lease is not None:
             lease.release()
 
@@ -53,8 +62,9 @@ async def _settled(dispatcher: Dispatcher, waiter: Waiter) -> Lease | Refusal:
     waiter.wake = partial(_set_done, settled)
     try:
         await settled
-    except asyncio.CancelledError:
-        # The place may have been given in the same turn of the loop; then it goes to the next one.
+    except BaseException:
+        # Cancelled, or closed as what never ran to its end. The place may have been given in the same turn of the loop;
+        # then it goes to the next one.
         dispatcher.cancel(waiter)
         raise
     return cast("Lease | Refusal", waiter.outcome)

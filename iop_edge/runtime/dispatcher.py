@@ -49,6 +49,7 @@ class Dispatcher:
         self._reachable: set[NodeId] = set()
         self._deadlines = Deadlines()
         self._turns = 0
+        self._turns_of_gone: dict[ProviderId, int] = {}
         self._arrivals = 0
         self._closed = False
         self._give_back = self._take_back
@@ -119,6 +120,7 @@ class Dispatcher:
         adding again and moving to another Node. Nobody loses a place in a line that stays (POL-02, POL-05).
         """
         before, after = self._catalogue, catalogue.read(tree, self._catalogue)
+        self.expire()
         self._catalogue = after
         changed = self._follow(before, after)
         regrouped = [key for key, members in after.groups.items() if before.groups.get(key) != members]
@@ -126,9 +128,7 @@ class Dispatcher:
         for key in regrouped:
             changed.update(dict.fromkeys(self._regroup(key)))
         for group in gone:
-            group.set_members((), {})
-            for waiter in tuple(group.waiters):
-                self._settle(waiter, Refusal(group.key, RefusalReason.UNKNOWN))
+            changed.update(dict.fromkeys(self._dissolve(group)))
         waiting = [waiter for key in regrouped for waiter in self._groups[key].waiters]
         self._review(changed, waiting)
         for seat in changed:
@@ -140,6 +140,7 @@ class Dispatcher:
         """Say whether a Node takes requests."""
         if reachable == (node_id in self._reachable):
             return
+        self.expire()
         (self._reachable.add if reachable else self._reachable.discard)(node_id)
         _, providers = self._catalogue.nodes.get(node_id, ({}, ()))
         self._review([self._seats[provider.id] for provider in providers], ())
@@ -150,6 +151,7 @@ class Dispatcher:
         if seat is None or seat.provider is None or seat.provider.node_id != node_id:
             return
         if seat.health is not health:
+            self.expire()
             seat.health = health
             self._review((seat,), ())
 
@@ -196,7 +198,7 @@ class Dispatcher:
         return waiter
 
     def _join(self, waiter: Waiter, seat: Seat) -> None:
-        """Put a request last in a line, unless its time there is up."""
+        """Put a request into a queue or, where it is full, before its door; nowhere when its time there is up."""
         deadline = waiter.deadlines.get(seat.id)
         if deadline is not None and deadline <= self._clock():
             return
@@ -204,38 +206,41 @@ class Dispatcher:
             self._enter(waiter, seat)
         else:
             seat.outside[waiter] = None
-            waiter.outside.add(seat)
+            waiter.outside[seat] = None
+            if deadline is not None:
+                self._watch(deadline, waiter, seat)
 
     def _enter(self, waiter: Waiter, seat: Seat) -> None:
-        """Put a request last in a queue. A deadline that has begun there once stays."""
+        """Put a request where it belongs in a queue, by its arrival. A deadline that has begun there once stays."""
         if seat.id not in waiter.deadlines:
             timeout = seat.present.queue.timeout
             waiter.deadlines[seat.id] = None if timeout is None else self._clock() + timeout
         deadline = waiter.deadlines[seat.id]
-        waiter.queues.add(seat)
+        last = next(reversed(seat.queue), waiter)
+        waiter.queues[seat] = None
         seat.queue[waiter] = None
+        if last.arrival > waiter.arrival:
+            seat.queue = OrderedDict.fromkeys(sorted(seat.queue, key=_arrival))
         if deadline is not None:
-            self._deadlines.add(deadline, waiter, seat)
-            self._on_deadline(deadline)
+            self._watch(deadline, waiter, seat)
+
+    def _watch(self, deadline: float, waiter: Waiter, seat: Seat) -> None:
+        self._deadlines.add(deadline, waiter, seat)
+        self._on_deadline(deadline)
 
     def _leave(self, waiter: Waiter, seat: Seat) -> None:
-        if seat in waiter.queues:
-            waiter.queues.remove(seat)
-            del seat.queue[waiter]
+        if waiter.step_out(seat):
             self._admit(seat)
-        elif seat in waiter.outside:
-            waiter.outside.remove(seat)
-            del seat.outside[waiter]
 
     def _leave_all(self, waiter: Waiter) -> None:
-        for seat in (*waiter.queues, *waiter.outside):
+        for seat in waiter.lines():
             self._leave(waiter, seat)
 
     def _admit(self, seat: Seat) -> None:
         """Let those into the queue who found it full, as far as there is room."""
         while seat.outside and seat.places and seat.has_queue_room():
-            waiter, _ = seat.outside.popitem(last=False)
-            waiter.outside.remove(seat)
+            waiter = next(iter(seat.outside))
+            waiter.step_out(seat)
             self._join(waiter, seat)
 
     def _withdraw(self, waiter: Waiter) -> None:
@@ -273,7 +278,7 @@ class Dispatcher:
             if known is not provider and known != provider:
                 seat = self._seats.get(provider_id)
                 if seat is None:
-                    seat = self._seats[provider_id] = Seat(provider_id)
+                    seat = self._seats[provider_id] = Seat(provider_id, self._turns_of_gone.pop(provider_id, 0))
                 seat.follow(provider)
                 changed[seat] = None
         for provider_id in before.providers:
@@ -284,21 +289,36 @@ class Dispatcher:
         return changed
 
     def _regroup(self, key: DispatchKey) -> tuple[Seat, ...]:
-        """Give a group the members that the config says; who waits leaves those that are none any more."""
+        """Give a group the members that the config says; who waits leaves those that are none any more.
+
+        Returns:
+            The seats that this concerns. Who may move up in their lines is for `_review` to see.
+        """
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group(key)
         members = self._catalogue.groups[key]
         seats = tuple(self._seats[member.provider_id] for member in members)
-        for seat in set(group.seats).difference(seats):
-            for waiter in group.waiters:
-                self._leave(waiter, seat)
+        staying = set(seats)
+        left = tuple(seat for seat in group.seats if seat not in staying)
+        for waiter in group.waiters:
+            for seat in left:
+                waiter.step_out(seat)
         group.set_members(seats, {member.provider_id: member.target for member in members})
+        return seats + left
+
+    def _dissolve(self, group: Group) -> tuple[Seat, ...]:
+        """Refuse who waits in a group that is gone; return its seats, as `_regroup` does."""
+        seats = group.seats
+        group.set_members((), {})
+        for waiter in tuple(group.waiters):
+            for seat in waiter.lines():
+                waiter.step_out(seat)
+            self._settle(waiter, Refusal(group.key, RefusalReason.UNKNOWN))
         return seats
 
     def _review(self, seats: Iterable[Seat], waiting: Iterable[Waiter]) -> None:
         """Look anew at who may use these seats; refuse whoever, of these too, waits nowhere after that."""
-        self.expire()
         left: dict[Waiter, None] = dict.fromkeys(waiting)
         opened = []
         for seat in seats:
@@ -322,10 +342,7 @@ class Dispatcher:
         """Let everybody leave a seat that takes nobody."""
         line = [*seat.queue, *seat.outside]
         for waiter in line:
-            waiter.queues.discard(seat)
-            waiter.outside.discard(seat)
-        seat.queue.clear()
-        seat.outside.clear()
+            waiter.step_out(seat)
         return line
 
     def _gather(self, seat: Seat) -> None:
@@ -336,17 +353,16 @@ class Dispatcher:
             for waiter in group.waiters
             if seat not in waiter.queues and seat.id not in waiter.avoid
         ]
-        for waiter in seat.outside:
-            waiter.outside.remove(seat)
-        seat.outside.clear()
-        if newcomers:
-            for waiter in sorted(newcomers, key=_arrival):
-                self._join(waiter, seat)
-            seat.queue = OrderedDict.fromkeys(sorted(seat.queue, key=_arrival))
+        for waiter in newcomers:
+            waiter.step_out(seat)
+        for waiter in sorted(newcomers, key=_arrival):
+            self._join(waiter, seat)
 
     def _forget_if_gone(self, seat: Seat) -> None:
         if seat.provider is None and not seat.in_flight:
             self._seats.pop(seat.id, None)
+            if seat.turn:
+                self._turns_of_gone[seat.id] = seat.turn
 
 
 def _open_seats(group: Group, avoid: Collection[ProviderId]) -> list[Seat]:

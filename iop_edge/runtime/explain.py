@@ -57,12 +57,14 @@ class Dispatch:
 
 def dispatch(dispatcher: Dispatcher, group: Group) -> Dispatch:
     """Say what would become of a new request for a group."""
-    order = group.in_order()
+    order = [] if dispatcher.is_closed else group.in_order()
     ranks = {seat.id: rank for rank, seat in enumerate(order, start=1)}
     best = order[0] if order else None
     candidates = tuple(_candidate(dispatcher, group, seat, ranks.get(seat.id), best) for seat in group.seats)
     refusal = None
-    if best is None and not any(candidate.enters_queue for candidate in candidates):
+    if dispatcher.is_closed:
+        refusal = RefusalReason.CLOSED
+    elif best is None and not any(candidate.enters_queue for candidate in candidates):
         is_open = any(seat.places for seat in group.seats)
         refusal = RefusalReason.QUEUE_FULL if is_open else RefusalReason.NO_PROVIDER
     return Dispatch(group.key, candidates, best.id if best else None, refusal)
@@ -108,7 +110,7 @@ def _shown_health(seat: Seat, provider: Provider, state: ProviderState) -> Healt
 def _candidate(dispatcher: Dispatcher, group: Group, seat: Seat, rank: int | None, best: Seat | None) -> Candidate:
     provider = seat.present
     status = _status(dispatcher, seat, provider)
-    enters_queue = best is None and seat.places > 0 and seat.has_queue_room()
+    enters_queue = best is None and not dispatcher.is_closed and seat.places > 0 and seat.has_queue_room()
     return Candidate(
         provider_id=provider.id,
         node_id=provider.node_id,
@@ -150,7 +152,8 @@ def _why_busy(status: ProviderStatus, seat: Seat) -> str:
 
 
 def _why_not_first(seat: Seat, best: Seat | None) -> str:
-    assert best is not None
+    if best is None:
+        return "the Edge stops"
     if seat is best:
         return "its turn: the least in flight, then the lowest priority number, then the longest without a request"
     if seat.in_flight != best.in_flight:

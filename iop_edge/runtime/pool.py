@@ -5,6 +5,7 @@ The pool belongs to one thread, that of the event loop, so that no two callers c
 
 import asyncio
 from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 
 from iop_edge.ids import ModelId, NodeId, ProviderId, RouteId
@@ -30,8 +31,10 @@ class ProviderPool:
 
     def __init__(self, snapshot: Snapshot, observer: Observer | None = None) -> None:
         """Dispatch by a config; `observer` is told how requests fare that are not served at once."""
-        self._dispatcher = Dispatcher(_loop_time, self._wake_at, observer)
+        self._dispatcher = Dispatcher(self._now, self._wake_at, observer)
         self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer_loop: asyncio.AbstractEventLoop | None = None
         self.reconfigure(snapshot)
 
     def reconfigure(self, snapshot: Snapshot) -> None:
@@ -135,12 +138,23 @@ class ProviderPool:
             return self._dispatcher.refuse(_unknown(RouteKey(RouteId(route))))
         return self._dispatcher.take_or_wait(group, avoid)
 
+    def _now(self) -> float:
+        # A place may be given back where no loop runs any more; the clock goes on.
+        with suppress(RuntimeError):
+            self._loop = asyncio.get_running_loop()
+        assert self._loop is not None
+        return self._loop.time()
+
     def _wake_at(self, deadline: float) -> None:
         if self._timer is not None:
-            if self._timer.when() <= deadline:
+            # The timer of another loop, which has ended, never comes.
+            if self._timer_loop is self._loop and self._timer.when() <= deadline:
                 return
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_at(deadline, self._expire)
+        self._timer = None
+        self._timer_loop = self._loop
+        if self._loop is not None and not self._loop.is_closed():
+            self._timer = self._loop.call_at(deadline, self._expire)
 
     def _expire(self) -> None:
         self._timer = None
@@ -148,10 +162,6 @@ class ProviderPool:
         deadline = self._dispatcher.next_deadline()
         if deadline is not None:
             self._wake_at(deadline)
-
-
-def _loop_time() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def _ids(names: Collection[str]) -> Collection[ProviderId]:

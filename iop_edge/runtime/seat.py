@@ -23,11 +23,11 @@ class Seat:
 
     __slots__ = ("groups", "health", "id", "in_flight", "outside", "places", "provider", "queue", "turn")
 
-    def __init__(self, provider_id: ProviderId) -> None:
+    def __init__(self, provider_id: ProviderId, turn: int = 0) -> None:
         self.id = provider_id
         self.provider: Provider | None = None
         self.in_flight = 0
-        self.turn = 0
+        self.turn = turn
         self.health = Health.UNKNOWN
         self.places = 0
         self.groups: dict[Group, int] = {}

@@ -28,15 +28,30 @@ class Waiter:
         self.avoid = avoid
         self.arrival = arrival
         self.since = since
-        self.queues: set[Seat] = set()
-        self.outside: set[Seat] = set()
+        self.queues: dict[Seat, None] = {}
+        self.outside: dict[Seat, None] = {}
         self.deadlines: dict[ProviderId, float | None] = {}
         self.outcome: Lease | Refusal | None = None
         self.wake: Callable[[], None] = _nobody
 
+    def lines(self) -> tuple[Seat, ...]:
+        """Return the seats in whose queues or before whose full queues the request is."""
+        return (*self.queues, *self.outside)
+
+    def step_out(self, seat: Seat) -> bool:
+        """Leave a seat; tell whether that made room in its queue."""
+        if seat in self.queues:
+            del self.queues[seat]
+            del seat.queue[self]
+            return True
+        if seat in self.outside:
+            del self.outside[seat]
+            del seat.outside[self]
+        return False
+
     def best(self) -> Seat:
         """Return the free seat whose turn it is, of those that the request waits for; there is one."""
-        free = [seat for seat in (*self.queues, *self.outside) if seat.in_flight < seat.places]
+        free = [seat for seat in self.lines() if seat.in_flight < seat.places]
         return free[0] if len(free) == 1 else min(free, key=lambda seat: turn(seat, seat.groups[self.group]))
 
     def settle(self, outcome: Lease | Refusal) -> None:

@@ -66,7 +66,6 @@ class SlowPool:
         """Give back a place at a provider."""
         self.running.remove(name)
         self.expire()
-        self.forget_if_gone(name)
         self.settle("no_provider")
 
     def cancel(self, request: Request) -> None:
@@ -97,7 +96,6 @@ class SlowPool:
         for name in {*before, *self.providers}:
             if before.get(name, {}).get("node") != self.providers.get(name, {}).get("node"):
                 self.unhealthy.discard(name)
-            self.forget_if_gone(name)
         for request in tuple(self.waiting):
             if request.model not in models:
                 self.waiting.remove(request)
@@ -114,7 +112,7 @@ class SlowPool:
     def settle(self, reason: str) -> None:
         """Do all that can be done now: leave, join, serve; whoever waits nowhere after that is refused."""
         for request in self.waiting:
-            request.entered = {name for name in request.entered if self.takes(name, request)}
+            request.entered = {name for name in request.entered if self.is_candidate(name, request)}
         self.join()
         while served := self.next_served():
             request, free = served
@@ -150,16 +148,14 @@ class SlowPool:
         request = best[1]
         return request, self.free([name for name in self.models[request.model] if self.takes(name, request)])
 
+    def is_candidate(self, name: str, request: Request) -> bool:
+        """Whether a request may go to a provider, apart from its load."""
+        return name in self.models.get(request.model, ()) and name not in request.avoid and self.is_usable(name)
+
     def takes(self, name: str, request: Request) -> bool:
-        """Whether a provider may take a request, apart from its load."""
+        """Whether it may go there, and its time there is not up."""
         deadline = request.deadlines.get(name)
-        in_time = deadline is None or deadline > self.now
-        return (
-            name in self.models.get(request.model, ())
-            and name not in request.avoid
-            and in_time
-            and self.is_usable(name)
-        )
+        return self.is_candidate(name, request) and (deadline is None or deadline > self.now)
 
     def is_usable(self, name: str) -> bool:
         item = self.providers.get(name)
@@ -200,7 +196,3 @@ class SlowPool:
 
     def by_last_dispatch(self) -> list[str]:
         return list(dict.fromkeys(self.dispatches[::-1]))[::-1]
-
-    def forget_if_gone(self, name: str) -> None:
-        if name not in self.providers and name not in self.running:
-            self.dispatches = [other for other in self.dispatches if other != name]

@@ -11,7 +11,7 @@ from iop_edge.runtime import explain
 from iop_edge.runtime.dispatcher import Dispatcher
 from iop_edge.runtime.explain import Dispatch
 from iop_edge.runtime.lease import Lease
-from iop_edge.runtime.refusal import Refusal
+from iop_edge.runtime.refusal import Refusal, RefusalReason
 from iop_edge.runtime.status import Health
 from iop_edge.runtime.waiter import Waiter
 from tests.property.slow_pool import Request, SlowPool
@@ -86,8 +86,8 @@ class PoolMachine(RuleBasedStateMachine):
     @rule(node=st.sampled_from(_NODES), reachable=st.booleans())
     def set_reachable(self, node: str, reachable: bool) -> None:
         self.pool.set_reachable(NodeId(node), reachable=reachable)
-        (self.model.reachable.add if reachable else self.model.reachable.discard)(node)
         self.model.expire()
+        (self.model.reachable.add if reachable else self.model.reachable.discard)(node)
         self.model.settle("no_provider")
 
     @rule(
@@ -97,9 +97,9 @@ class PoolMachine(RuleBasedStateMachine):
     )
     def set_health(self, node: str, name: str, health: Health) -> None:
         self.pool.set_health(NodeId(node), ProviderId(name), health)
+        self.model.expire()
         if self.model.providers.get(name, {}).get("node") == node:
             (self.model.unhealthy.discard if health is Health.HEALTHY else self.model.unhealthy.add)(name)
-            self.model.expire()
             self.model.settle("no_provider")
 
     @rule(model=st.sampled_from(_MODELS), avoid=st.frozensets(st.sampled_from(_PROVIDERS), max_size=1))
@@ -178,8 +178,13 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_next_deadline_is_known(self) -> None:
-        deadlines = [each.deadlines[name] for each in self.model.waiting for name in each.entered]
-        assert self.pool.next_deadline() == min((each for each in deadlines if each is not None), default=None)
+        deadlines = [
+            deadline
+            for request in self.model.waiting
+            for name, deadline in request.deadlines.items()
+            if deadline is not None and self.model.takes(name, request)
+        ]
+        assert self.pool.next_deadline() == min(deadlines, default=None)
 
     @invariant()
     def no_request_waits_while_a_provider_that_it_would_take_is_free(self) -> None:
@@ -192,6 +197,9 @@ class PoolMachine(RuleBasedStateMachine):
         for model, group in self.pool.models.items():
             said: Dispatch = explain.dispatch(self.pool, group)
             usable = [name for name in self.model.models[model] if self.model.is_usable(name)]
+            if self.model.is_closed:
+                assert (said.chosen, said.queues, said.refusal) == (None, (), RefusalReason.CLOSED)
+                continue
             free = self.model.free(usable)
             assert (said.chosen in free) if free else (said.chosen is None)
             assert set(said.queues) == (set() if free else {name for name in usable if self.model.has_room(name)})

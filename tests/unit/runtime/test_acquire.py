@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
 
@@ -184,3 +185,55 @@ def test_a_request_may_be_made_again_but_not_twice_at_once() -> None:
             assert lease.released
 
     run(test)
+
+
+def test_a_request_that_waits_cannot_be_made_again_meanwhile() -> None:
+    async def test() -> None:
+        pool = pool_of()
+        request = pool.acquire("m")
+        async with pool.acquire("m"):
+            waiting = asyncio.ensure_future(request.__aenter__())
+            await turns_of_the_loop()
+            with pytest.raises(RuntimeError):
+                await request.__aenter__()
+            assert queued(pool) == 1
+        (await waiting).release()
+        assert in_flight(pool) == 0
+
+    run(test)
+
+
+@pytest.mark.case("A3")
+@pytest.mark.parametrize("served", [False, True], ids=["while it waits", "as its turn has come"])
+def test_a_request_whose_coroutine_is_thrown_away_holds_nothing(served: bool) -> None:
+    async def test() -> None:
+        pool = pool_of()
+        first = pool.acquire("m")
+        await first.__aenter__()
+        abandoned = pool.acquire("m").__aenter__()
+        abandoned.send(None)
+        assert queued(pool) == 1
+        if served:
+            await first.__aexit__(None, None, None)
+        abandoned.close()
+        await first.__aexit__(None, None, None)
+        assert (in_flight(pool), queued(pool)) == (0, 0)
+
+    run(test)
+
+
+@pytest.mark.contract("POL-03")
+def test_a_wait_ends_in_time_also_in_a_second_loop() -> None:
+    pool = pool_of(queue_timeout_ms=1)
+
+    async def test(*, is_given_up: bool) -> None:
+        async with pool.acquire("m"):
+            task = asyncio.ensure_future(pool.acquire("m").__aenter__())
+            await turns_of_the_loop(2)
+            if is_given_up:
+                task.cancel()
+            await asyncio.wait([task])
+
+    run(partial(test, is_given_up=True))
+    run(partial(test, is_given_up=False))
+    assert (in_flight(pool), queued(pool)) == (0, 0)
