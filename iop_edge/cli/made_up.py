@@ -13,27 +13,30 @@ from iop_edge.load.snapshot import Snapshot
 from iop_edge.runtime.explanation import Explanation
 from iop_edge.runtime.rehearsal import Load, RehearsalError, rehearse
 
-_MOST: Final = 1_000_000
+_MOST: Final = 100_000
 
 
 def add_load(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what to assume."""
-    for option, what in (("--in-flight", "runs"), ("--queued", "has waiting for it")):
+    for option, what in (("--in-flight", "run at the provider"), ("--queued", "wait for the provider")):
         parser.add_argument(
             option,
             action="append",
             default=[],
             type=_count,
             metavar="PROVIDER=N",
-            help=f"with FILE: the provider {what} so many requests; may be given several times",
+            help=f"with FILE: so many requests {what}; may be given several times",
         )
-    for option, metavar, what in (("--unhealthy", "PROVIDER", "unhealthy"), ("--unreachable", "NODE", "unreachable")):
+    for option, metavar, what in (
+        ("--unhealthy", "PROVIDER", "the provider's Node reports it unhealthy"),
+        ("--unreachable", "NODE", "the Node cannot be reached"),
+    ):
         parser.add_argument(
             option,
             action="append",
             default=[],
             metavar=metavar,
-            help=f"with FILE: it is {what}; may be given several times",
+            help=f"with FILE: {what}; may be given several times",
         )
 
 

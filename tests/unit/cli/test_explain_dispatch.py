@@ -96,7 +96,7 @@ def test_a_config_without_models_says_so() -> None:
         (("m", *FILES, "--unreachable", "gpu-c"), "no node 'gpu-c'; did you mean gpu-"),
         (("m", *FILES, "--in-flight", "gpu-a-qwen"), "is not PROVIDER=N"),
         (("m", *FILES, "--in-flight", "gpu-a-qwen=-1"), "is not PROVIDER=N"),
-        (("m", *FILES, "--in-flight", "gpu-a-qwen=1000001"), "is not PROVIDER=N"),
+        (("m", *FILES, "--in-flight", "gpu-a-qwen=100001"), "is not PROVIDER=N"),
         (("m", *FILES, "--queued", "gpu-a-qwen=1"), "not busy"),
         (("m", *FILES, "--admin", "127.0.0.1:1"), "not both"),
         (("m", "--in-flight", "p=1"), "need a FILE"),
