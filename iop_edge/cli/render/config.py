@@ -11,7 +11,7 @@ from iop_edge.schema.values import ReadTree
 def config_json(tree: ReadTree) -> dict[str, Any]:
     """Return a normalized tree as plain JSON values that are a config again (NRM-07).
 
-    They are redacted, with every list present, in the order of the schema.
+    They are redacted, in the order of the schema, with every list present that may be empty.
     """
     return with_lists(redact_tree(table.root(), _escaped(tree)), table.root())
 
@@ -26,12 +26,12 @@ def _escaped(value: Any) -> Any:
 
 
 def with_lists(shown: dict[str, Any], message: table.Message) -> dict[str, Any]:
-    """Return a shown message with an empty list for each that it does not hold."""
+    """Return a shown message with an empty list for each that it does not hold, where an empty one means the same."""
     complete: dict[str, Any] = {}
     for name, field in message.fields.items():
         if name in shown:
             complete[name] = _with_lists(shown[name], field)
-        elif field.repeated and not field.shorthand_for:
+        elif field.repeated and not field.shorthand_for and not field.min_items:
             complete[name] = []
     return complete
 
