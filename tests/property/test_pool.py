@@ -116,6 +116,11 @@ class PoolMachine(RuleBasedStateMachine):
         else:
             self.take_in(request.outcome, outcome)
 
+    @rule(models=st.lists(st.sampled_from(_MODELS), min_size=2, max_size=6))
+    def ask_in_a_burst(self, models: list[str]) -> None:
+        for model in models:
+            self.ask(model, frozenset())
+
     @rule(model=st.sampled_from(_MODELS))
     def ask_at_once(self, model: str) -> None:
         group = self.pool.models.get(ModelId(model))

@@ -71,6 +71,58 @@ def test_who_found_one_queue_full_moves_in_when_there_is_room_before_any_later_r
 
 
 @pytest.mark.contract("POL-02")
+def test_of_several_who_found_a_queue_full_the_first_moves_in() -> None:
+    desk = Desk(provider("a", max_queue=1), provider("b"))
+    desk.ask("on_a", "on_b", "r1", "r2", "r3")
+    desk.cancel("r1")
+    desk.end("on_a")
+    assert desk.shown("r2", "r3") == ["a", "waits"]
+
+
+@pytest.mark.contract("POL-02")
+def test_a_queue_that_opens_with_little_room_takes_who_came_first() -> None:
+    desk = Desk(provider("a"), provider("b", enabled=False, max_queue=1))
+    desk.ask("on_a", "r1", "r2", "r3")
+    desk.configure(provider("a"), provider("b", max_queue=1))
+    assert desk["r1"] == "b"
+    desk.configure(provider("a", enabled=False), provider("b", max_queue=1))
+    assert desk.shown("r2", "r3") == ["waits", "no_provider"]
+
+
+@pytest.mark.contract("POL-02")
+def test_who_came_earlier_stands_earlier_in_a_line_that_its_model_gains() -> None:
+    desk = Desk(provider("a"), provider("x"), models={"m": ["a"], "n": ["x"]})
+    desk.ask("on_a")
+    desk.ask("on_x", "early", model="n")
+    desk.ask("late")
+    desk.configure(provider("a"), provider("x"), models={"m": ["a"], "n": ["x", "a"]})
+    desk.end("on_a")
+    assert desk.shown("early", "late") == ["a", "waits"]
+
+
+@pytest.mark.contract("POL-01", "POL-02")
+def test_lines_that_open_at_once_are_served_by_arrival_not_one_after_the_other() -> None:
+    models = {"only_a": ["a"], "only_b": ["b"], "both": ["a", "b"], "x": ["x"]}
+    here = {"a": provider("a", capacity=2), "b": provider("b", capacity=2, priority=1)}
+    there = [provider("x", node="n2"), *here.values()]
+    desk = Desk(*there, models={name: [*names, "x"] for name, names in models.items() if name != "x"})
+    desk.dispatcher.set_reachable(NodeId("n1"), reachable=False)
+    for name, model in (("on_x", "both"), ("r1", "only_a"), ("r2", "only_b"), ("r3", "both")):
+        desk.ask(name, model=model)
+    desk.dispatcher.set_reachable(NodeId("n1"), reachable=True)
+    assert desk.shown("r1", "r2", "r3") == ["a", "b", "a"]
+
+
+@pytest.mark.contract("POL-02")
+def test_a_provider_that_comes_back_is_not_joined_by_who_does_not_want_it() -> None:
+    desk = Desk(provider("a", enabled=False), provider("b"))
+    desk.ask("on_b")
+    desk.ask("picky", avoid=["a"])
+    desk.configure(provider("a"), provider("b"))
+    assert (desk["picky"], desk.queued("a")) == ("waits", 0)
+
+
+@pytest.mark.contract("POL-02")
 def test_a_place_that_came_free_goes_to_a_request_that_waits_elsewhere_when_nobody_waits_here() -> None:
     desk = Desk(provider("a", max_queue=0), provider("b"))
     desk.ask("on_a", "on_b", "r")
