@@ -81,13 +81,19 @@ class Sessions:
 
     @contextmanager
     def stream(self, session: Session) -> Iterator[None]:
-        """Keep a session alive while its stream is open."""
+        """Keep a session alive while its stream is open.
+
+        It ends with the stream, unless its process has shaken hands again meanwhile: it may have noticed before we do
+        that the connection is lost.
+        """
         session.streams += 1
+        lease = session.lease_until
         try:
             yield
         finally:
             session.streams -= 1
-            session.lease_until = 0.0
+            if session.lease_until == lease:
+                session.lease_until = 0.0
 
     def _refuse_second(self, instance_id: EdgeInstanceId) -> None:
         session = self._session

@@ -309,4 +309,4 @@ class Edge:
 
     def _take_health(self, node_id: NodeId, reports: Mapping[ProviderId, ReportedHealth]) -> None:
         for provider_id, reported in reports.items():
-            self._pool.set_health(node_id, provider_id, Health(reported.state.value))
+            self._pool.set_health(node_id, provider_id, Health(reported.state.value), reported.detail)

@@ -145,11 +145,12 @@ class Dispatcher:
         _, providers = self._catalogue.nodes.get(node_id, ({}, ()))
         self._review([self._seats[provider.id] for provider in providers], ())
 
-    def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health) -> None:
-        """Say how a Node finds a provider. A report about one that is gone, or another Node's, has no effect."""
+    def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health, detail: str = "") -> None:
+        """Say how a Node finds a provider, and what it saw. One that is gone, or another Node's, is passed over."""
         seat = self._seats.get(provider_id)
         if seat is None or seat.provider is None or seat.provider.node_id != node_id:
             return
+        seat.health_detail = detail
         if seat.health is not health:
             self.expire()
             seat.health = health

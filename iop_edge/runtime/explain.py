@@ -88,6 +88,7 @@ def _status(dispatcher: Dispatcher, seat: Seat, provider: Provider) -> ProviderS
         queued=len(seat.queue),
         priority=provider.priority,
         models=provider.models,
+        health_detail=_shown_detail(seat, provider, state),
     )
 
 
@@ -105,6 +106,11 @@ def _shown_health(seat: Seat, provider: Provider, state: ProviderState) -> Healt
         return Health.HEALTHY
     # What a Node said last is kept for its return, but is no news while it is away.
     return Health.UNKNOWN if state is ProviderState.UNREACHABLE else seat.health
+
+
+def _shown_detail(seat: Seat, provider: Provider, state: ProviderState) -> str:
+    is_news = provider.watched and state not in (ProviderState.DISABLED, ProviderState.UNREACHABLE)
+    return seat.health_detail if is_news else ""
 
 
 def _candidate(dispatcher: Dispatcher, group: Group, seat: Seat, rank: int | None, best: Seat | None) -> Candidate:
@@ -136,7 +142,8 @@ def _reason(status: ProviderStatus, seat: Seat, best: Seat | None) -> str:
         case ProviderState.UNREACHABLE:
             return f"node {status.node_id!r} is not reachable"
         case ProviderState.UNHEALTHY:
-            return "its node reports it unhealthy"
+            seen = f": {status.health_detail}" if status.health_detail else ""
+            return f"its node reports it unhealthy{seen}"
         case ProviderState.BUSY:
             return _why_busy(status, seat)
         case ProviderState.AVAILABLE:

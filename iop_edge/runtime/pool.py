@@ -50,9 +50,9 @@ class ProviderPool:
         """Say whether a Node can take requests for its providers."""
         self._dispatcher.set_reachable(node_id, reachable=reachable)
 
-    def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health) -> None:
-        """Say how a Node finds a provider. A report about one that is gone, or another Node's, has no effect."""
-        self._dispatcher.set_health(node_id, provider_id, health)
+    def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health, detail: str = "") -> None:
+        """Say how a Node finds a provider, and what it saw. One that is gone, or another Node's, is passed over."""
+        self._dispatcher.set_health(node_id, provider_id, health, detail)
 
     def close(self) -> None:
         """Refuse who waits, and every request from now on. Running requests keep their places."""

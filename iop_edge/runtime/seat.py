@@ -21,7 +21,18 @@ class Seat:
     `queue` holds who waits, in the order of arrival. `outside` holds who would, but found the queue full.
     """
 
-    __slots__ = ("groups", "health", "id", "in_flight", "outside", "places", "provider", "queue", "turn")
+    __slots__ = (
+        "groups",
+        "health",
+        "health_detail",
+        "id",
+        "in_flight",
+        "outside",
+        "places",
+        "provider",
+        "queue",
+        "turn",
+    )
 
     def __init__(self, provider_id: ProviderId, turn: int = 0) -> None:
         self.id = provider_id
@@ -29,6 +40,7 @@ class Seat:
         self.in_flight = 0
         self.turn = turn
         self.health = Health.UNKNOWN
+        self.health_detail = ""
         self.places = 0
         self.groups: dict[Group, int] = {}
         # Taking the first of a plain dict again and again costs more with each that was taken before.
@@ -44,7 +56,7 @@ class Seat:
     def follow(self, provider: Provider | None) -> None:
         """Take up what a new config says; a provider that left its Node has an unknown health."""
         if self.provider is None or provider is None or self.provider.node_id != provider.node_id:
-            self.health = Health.UNKNOWN
+            self.health, self.health_detail = Health.UNKNOWN, ""
         self.provider = provider
         if provider is None:
             self.places = 0

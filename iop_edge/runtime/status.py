@@ -27,7 +27,10 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderStatus:
-    """One provider at one moment. A disabled one shows capacity 0 (POL-04)."""
+    """One provider at one moment. A disabled one shows capacity 0 (POL-04).
+
+    `health_detail` is what its Node saw last, for a person.
+    """
 
     provider_id: ProviderId
     node_id: NodeId
@@ -38,3 +41,4 @@ class ProviderStatus:
     queued: int
     priority: int
     models: tuple[str, ...]
+    health_detail: str = ""

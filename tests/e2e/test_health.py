@@ -30,6 +30,12 @@ HANDSHAKE = "/iop.runtime.v1.NodeConfigService/Handshake"
 QUICK = "{mode: active, path: /health, interval_ms: 30, timeout_ms: 500, healthy_threshold: 2, unhealthy_threshold: 2}"
 PATIENT = "{mode: active, path: /health, interval_ms: 30, timeout_ms: 2000, unhealthy_threshold: 1}"
 
+SEEN = {
+    "fails": "answers 500",
+    "hangs": "no answer within 0.5 s",
+    "refuses": "cannot connect: Connection refused",
+}
+
 AVAILABLE, UNHEALTHY, UNREACHABLE = ProviderState.AVAILABLE, ProviderState.UNHEALTHY, ProviderState.UNREACHABLE
 
 Providers = Mapping[str, ProviderStatus]
@@ -149,9 +155,9 @@ def test_backend_that_breaks_down_leaves_dispatch_and_comes_back(machine: Machin
     node = machine.node()
     edge = machine.edge(config(machine.address, backends))
     machine.until(are_healthy)
-    for how in ("fails", "hangs", "refuses"):
+    for how, seen in SEEN.items():
         break_down(backends["p"], how)
-        machine.all_in(p=UNHEALTHY, q=AVAILABLE)
+        assert machine.all_in(p=UNHEALTHY, q=AVAILABLE)["p"].health_detail == seen
         assert machine.chosen() == "q", how
         recover(backends["p"], how)
         machine.all_in(p=AVAILABLE, q=AVAILABLE)

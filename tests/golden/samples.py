@@ -155,6 +155,7 @@ def _provider(name: str, state: ProviderState, health: Health, capacity: int) ->
         queued=0,
         priority=1,
         models=("qwen3", "llama3"),
+        health_detail="answers 200" if health is Health.HEALTHY else "",
     )
 
 

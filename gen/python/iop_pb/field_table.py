@@ -437,6 +437,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "repeated": True,
                 "refresh": "",
             },
+            "health_detail": {
+                "number": 10,
+                "kind": "string",
+                "doc": "What its Node saw last of its health, for a person; empty where there is nothing to say.",
+                "refresh": "",
+            },
         },
     },
     "StatusSnapshot": {

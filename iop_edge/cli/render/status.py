@@ -21,6 +21,7 @@ _PROVIDER_HEADER: Final = (
     "QUEUED",
     "PRIORITY",
     "MODELS",
+    "HEALTH DETAIL",
 )
 _STATE_PAINT: Final = {
     ProviderState.AVAILABLE: Paint.GOOD,
@@ -98,4 +99,5 @@ def _provider(provider: ProviderStatus) -> tuple[Cell, ...]:
         str(provider.queued),
         str(provider.priority),
         ", ".join(provider.models),
+        provider.health_detail,
     )

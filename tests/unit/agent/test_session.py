@@ -118,3 +118,14 @@ def test_another_edge_takes_over_on_purpose_and_ends_the_old_session(sessions: S
         with pytest.raises(AnotherEdgeError):
             sessions.open(EDGE, FIRST, take_over=False)
     assert not sessions.require(OTHER, SECOND).ended.is_set()
+
+
+def test_stream_that_ends_late_leaves_the_handshake_that_came_after_it(sessions: Sessions, clock: Clock) -> None:
+    with sessions.stream(sessions.require(EDGE, FIRST)):
+        clock.now += 1
+        sessions.open(EDGE, FIRST, take_over=False)
+    sessions.require(EDGE, FIRST)
+    with sessions.stream(sessions.require(EDGE, FIRST)):
+        pass
+    with pytest.raises(SessionHeldError):
+        sessions.require(EDGE, FIRST)

@@ -64,7 +64,9 @@ STATUS = StatusSnapshot(
     pending=CHANGES[3:],
     nodes=(NodeStatus(NodeId("n"), "Rack 1", "127.0.0.1:7501", NodeConnection.DIVERGED, 17, 4, False, "refused"),),
     providers=(
-        ProviderStatus(ProviderId("p"), NodeId("n"), ProviderState.BUSY, Health.HEALTHY, 2, 2, 5, 1, ("m", "n")),
+        ProviderStatus(
+            ProviderId("p"), NodeId("n"), ProviderState.BUSY, Health.HEALTHY, 2, 2, 5, 1, ("m", "n"), "answers 200"
+        ),
     ),
     confirm_until_ms=1_700_000_060_000,
     reverts_to=3,

@@ -167,6 +167,22 @@ def test_a_provider_that_recovers_is_used_again() -> None:
     assert take(pool).provider_id == "a"
 
 
+def test_what_a_node_saw_of_a_provider_is_shown_while_it_is_news() -> None:
+    pool = pool_of(provider("a"), provider("b", mode="none"), provider("c", enabled=False))
+    for name in ("a", "b", "c"):
+        pool.set_health(NodeId("n1"), ProviderId(name), Health.UNHEALTHY, "answers 503")
+    assert [item.health_detail for item in pool.statuses()] == ["answers 503", "", ""]
+    pool.set_health(NodeId("n1"), ProviderId("a"), Health.UNHEALTHY, "no answer within 2 s")
+    assert status(pool, "a").health_detail == "no answer within 2 s"
+    explained = pool.explain("m")
+    assert not isinstance(explained, Refusal)
+    assert explained.candidates[0].reason.endswith(": no answer within 2 s")
+    pool.set_node_reachable(NodeId("n1"), reachable=False)
+    assert status(pool, "a").health_detail == ""
+    pool.set_node_reachable(NodeId("n1"), reachable=True)
+    assert status(pool, "a").health_detail == "no answer within 2 s"
+
+
 def test_a_report_about_an_unknown_provider_has_no_effect() -> None:
     pool = pool_of(provider("a"))
     pool.set_health(NodeId("n1"), ProviderId("nobody"), Health.UNHEALTHY)

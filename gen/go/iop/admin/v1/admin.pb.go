@@ -1896,7 +1896,9 @@ type ProviderStatus struct {
 	// Its priority: the lower number first.
 	Priority int32 `protobuf:"varint,8,opt,name=priority,proto3" json:"priority,omitempty"`
 	// The models that it serves, by their names at the backend.
-	Models        []string `protobuf:"bytes,9,rep,name=models,proto3" json:"models,omitempty"`
+	Models []string `protobuf:"bytes,9,rep,name=models,proto3" json:"models,omitempty"`
+	// What its Node saw last of its health, for a person; empty where there is nothing to say.
+	HealthDetail  string `protobuf:"bytes,10,opt,name=health_detail,json=healthDetail,proto3" json:"health_detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1992,6 +1994,13 @@ func (x *ProviderStatus) GetModels() []string {
 		return x.Models
 	}
 	return nil
+}
+
+func (x *ProviderStatus) GetHealthDetail() string {
+	if x != nil {
+		return x.HealthDetail
+	}
+	return ""
 }
 
 // What an Edge runs.
@@ -2841,7 +2850,7 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\brevision\x18\x06 \x01(\x04R\brevision\x12\x17\n" +
 	"\ain_sync\x18\a \x01(\bR\x06inSync\x12\x1d\n" +
 	"\n" +
-	"last_error\x18\b \x01(\tR\tlastError\"\xba\x02\n" +
+	"last_error\x18\b \x01(\tR\tlastError\"\xdf\x02\n" +
 	"\x0eProviderStatus\x12\x1f\n" +
 	"\vprovider_id\x18\x01 \x01(\tR\n" +
 	"providerId\x12\x17\n" +
@@ -2852,7 +2861,9 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\tin_flight\x18\x06 \x01(\rR\binFlight\x12\x16\n" +
 	"\x06queued\x18\a \x01(\rR\x06queued\x12\x1a\n" +
 	"\bpriority\x18\b \x01(\x05R\bpriority\x12\x16\n" +
-	"\x06models\x18\t \x03(\tR\x06models\"\xa6\x03\n" +
+	"\x06models\x18\t \x03(\tR\x06models\x12#\n" +
+	"\rhealth_detail\x18\n" +
+	" \x01(\tR\fhealthDetail\"\xa6\x03\n" +
 	"\x0eStatusSnapshot\x12\x17\n" +
 	"\aedge_id\x18\x01 \x01(\tR\x06edgeId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x1f\n" +

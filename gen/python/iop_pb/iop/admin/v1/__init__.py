@@ -1309,6 +1309,13 @@ class ProviderStatus(betterproto2.Message):
     The models that it serves, by their names at the backend.
     """
 
+    health_detail: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
+        10, betterproto2.TYPE_STRING
+    )
+    """
+    What its Node saw last of its health, for a person; empty where there is nothing to say.
+    """
+
 
 default_message_pool.register_message("iop.admin.v1", "ProviderStatus", ProviderStatus)
 
