@@ -18,7 +18,7 @@ from iop_edge.net import Address
 from iop_edge.schema.wire import WireError
 from iop_edge.transport import hooks
 from iop_edge.transport.codec import ClientCodec
-from iop_edge.transport.cork import CorkedTransport
+from iop_edge.transport.guarded import GuardedProtocol
 
 _R = TypeVar("_R", bound=betterproto2.Message)
 _Metadata = tuple[tuple[str, str], ...]
@@ -32,10 +32,8 @@ class TlsRefusedError(ConnectionError):
     """
 
 
-class _ClientProtocol(H2Protocol):
+class _ClientProtocol(GuardedProtocol):
     """A connection that ends well: calls that run outlive the peer's goodbye, and nothing outlives `abort`."""
-
-    transport: asyncio.Transport
 
     def __init__(self, channel: "ClientChannel") -> None:
         super().__init__(Handler(), channel._config, channel._h2_config)  # noqa: SLF001
@@ -49,14 +47,10 @@ class _ClientProtocol(H2Protocol):
         self._open = channel.open_connections
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
         self._is_tls = transport.get_extra_info("ssl_object") is not None
-        super().connection_made(CorkedTransport(self.transport))
+        super().connection_made(transport)
         self._open.add(self)
-        hooks.watch_liveness(transport.get_extra_info("socket"))
-        hooks.shrink_tls_buffer(transport)
         hooks.on_goaway(self, self._leave)
-        hooks.ignore_unknown_events(self)
         hooks.on_stream_release(self, self._close_when_left)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -202,8 +196,6 @@ class ClientChannel(Channel):
                 route, cardinality, _REQUEST_TYPE, reply_type, timeout=timeout, metadata=metadata
             ) as call:
                 yield call
-        except (AssertionError, NotImplementedError):
-            raise WireError("the answer is cut off or compressed") from None
         except H2Error:
             raise StreamTerminatedError("the connection broke the protocol") from None
         except StreamTerminatedError:
@@ -221,8 +213,7 @@ class ClientChannel(Channel):
         return protocol.refusal if protocol else None
 
     def _bound(self, call: Stream[betterproto2.Message | bytes, _R]) -> None:
-        limit = self._max_reply_bytes
-        hooks.bound_messages(call, limit, lambda size: WireError(f"{size} bytes; at most {limit} are taken"))
+        hooks.bound_messages(call, self._max_reply_bytes, lambda _, why: WireError(why))
 
     def close(self) -> None:
         """Drop the connection, for good: a later call raises `StreamTerminatedError`."""

@@ -11,19 +11,22 @@ import stat
 import traceback
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from grpclib.const import Handler, Status
 from grpclib.events import RecvRequest, listen
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 from grpclib.protocol import H2Protocol
+from grpclib.server import Handler as ServerHandler
 from grpclib.server import Server, Stream
+from h2.exceptions import StreamClosedError
 
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address
 from iop_edge.transport import hooks
+from iop_edge.transport.arrivals import Arrival, Strangers
 from iop_edge.transport.codec import ServerCodec
-from iop_edge.transport.cork import CorkedTransport
+from iop_edge.transport.guarded import GuardedProtocol
 from iop_edge.transport.tokens import RotatedTokens
 
 _log = logging.getLogger(__name__)
@@ -33,6 +36,11 @@ Tokens = Sequence[str] | RotatedTokens
 
 _BEARER = "Bearer "
 _SOCKET_MODE = 0o600
+_FLAWS: Final = {
+    hooks.Flaw.TOO_LARGE: Status.RESOURCE_EXHAUSTED,
+    hooks.Flaw.COMPRESSED: Status.UNIMPLEMENTED,
+    hooks.Flaw.CUT_OFF: Status.INVALID_ARGUMENT,
+}
 
 
 class Service(Protocol):
@@ -50,12 +58,19 @@ class BoundedServer:
         max_request_bytes: the largest message that is taken.
         tokens: bearer tokens of which a caller must show one, those of its moment where they are rotated; None: callers
             show none.
+        strangers: bounds connections of which no call has been let in yet.
     """
 
     def __init__(
-        self, services: Collection[Service], *, max_request_bytes: int = 16 << 20, tokens: Tokens | None = None
+        self,
+        services: Collection[Service],
+        *,
+        max_request_bytes: int = 16 << 20,
+        tokens: Tokens | None = None,
+        strangers: Strangers | None = None,
     ) -> None:
-        self._server = _TrackingServer(services, codec=ServerCodec())
+        self._strangers = strangers or Strangers()
+        self._server = _TrackingServer(services, self._strangers)
         self._max_request_bytes = max_request_bytes
         self._draining = False
         self._socket_path: Path | None = None
@@ -74,7 +89,7 @@ class BoundedServer:
         """
         sock = _unix_socket(address.path) if address.is_unix else await _tcp_socket(address)
         try:
-            await self._server.start(sock=sock, ssl=tls)
+            await self._server.serve(sock, tls)
         except OSError as error:
             sock.close()
             raise EdgeError(f"cannot listen on {address}: {_reason(error)}") from None
@@ -93,6 +108,7 @@ class BoundedServer:
             hooks.say_goodbye(protocol)
             protocol.processor.close("the server stops")
         self._server.abort_connections()
+        self._strangers.end()
         self._server.close()
         await self._server.wait_closed()
         if self._socket_path is not None:
@@ -104,16 +120,16 @@ class BoundedServer:
 
     async def _guard(self, event: RecvRequest) -> None:
         method, name, limit = event.method_func, event.method_name, self._max_request_bytes
-
-        def too_large(size: int) -> GRPCError:
-            return GRPCError(Status.RESOURCE_EXHAUSTED, f"a message of {size} bytes; at most {limit} are taken")
+        self._strangers.welcome(event.peer._transport)  # noqa: SLF001
 
         async def guarded(stream: Stream[Any, Any]) -> None:
-            hooks.bound_messages(stream, limit, too_large)
+            hooks.bound_messages(stream, limit, lambda flaw, why: GRPCError(_FLAWS[flaw], why))
             try:
                 await method(stream)
             except (GRPCError, StreamTerminatedError, TimeoutError):
                 raise
+            except StreamClosedError:
+                raise GRPCError(Status.CANCELLED, "the caller has ended the call") from None
             except Exception as error:  # noqa: BLE001
                 # An error's text may quote the values of a message, and those may be secret: only its place is logged.
                 _log.error("%s: %s at %s", name, type(error).__name__, _place(error))
@@ -143,13 +159,19 @@ def _token_check(tokens: Tokens) -> Callable[[RecvRequest], Coroutine[Any, Any, 
 class _TrackingServer(Server):
     """Knows its connections: grpclib's server forgets them, and serves old ones on after it was closed."""
 
-    def __init__(self, services: Collection[Service], *, codec: ServerCodec) -> None:
-        super().__init__(services, codec=codec)
+    def __init__(self, services: Collection[Service], strangers: Strangers) -> None:
+        super().__init__(services, codec=ServerCodec())
         self._open: set[_ServerProtocol] = set()
+        self._strangers = strangers
+        self._tls: ssl.SSLContext | None = None
+
+    async def serve(self, sock: socket.socket, tls: ssl.SSLContext | None) -> None:
+        self._tls = tls
+        await self.start(sock=sock)
 
     def _protocol_factory(self) -> H2Protocol:
-        protocol = super()._protocol_factory()
-        return _ServerProtocol(protocol, self._open)
+        protocol = _ServerProtocol(super()._protocol_factory(), self._open)
+        return cast("H2Protocol", Arrival(protocol, self._tls, self._strangers))
 
     def stop_listening(self) -> None:
         if self._server is not None:
@@ -166,20 +188,15 @@ class _TrackingServer(Server):
             protocol.transport.abort()
 
 
-class _ServerProtocol(H2Protocol):
-    transport: asyncio.Transport
-
+class _ServerProtocol(GuardedProtocol):
     def __init__(self, made: H2Protocol, connections: set["_ServerProtocol"]) -> None:
         super().__init__(made.handler, made.config, made.h2_config)
         self._connections = connections
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
-        super().connection_made(CorkedTransport(self.transport))
+        super().connection_made(transport)
         self._connections.add(self)
-        hooks.watch_liveness(transport.get_extra_info("socket"))
-        hooks.shrink_tls_buffer(transport)
-        hooks.ignore_unknown_events(self)
+        hooks.always_release(self, cast("ServerHandler", self.handler))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)

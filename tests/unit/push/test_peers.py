@@ -57,16 +57,17 @@ SILENT = [
     pytest.param(full_queue, id="never accepts"),
     pytest.param(lambda: saying(b"", hang_up=False), id="accepts and hangs"),
     pytest.param(lambda: saying(SETTINGS_FRAME, hang_up=False), id="hangs after its settings"),
-    pytest.param(lambda: saying(b"HTTP/1.1 400 Bad Request\r\n\r\n", hang_up=False), id="speaks another protocol"),
-    pytest.param(lambda: saying(b"\xff" * 999, hang_up=False), id="begins a frame without end"),
 ]
 
+HTTP_1 = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 NO_MESSAGE = "the Node's answer is no message"
 
 BROKEN = [
     pytest.param(nobody, UNREACHABLE, "cannot connect: Connection refused", id="refuses connections"),
     pytest.param(lambda: saying(b"", hang_up=True), UNREACHABLE, "the connection was lost", id="hangs up"),
     pytest.param(lambda: saying(GARBAGE_FRAME, hang_up=False), UNREACHABLE, "the connection was lost", id="garbage"),
+    pytest.param(lambda: saying(HTTP_1, hang_up=False), UNREACHABLE, "the connection was lost", id="HTTP/1.1"),
+    pytest.param(lambda: saying(b"\xff" * 999, hang_up=False), UNREACHABLE, "the connection was lost", id="vast frame"),
     pytest.param(lambda: answering("a", b"", b"\xff\xff"), UNREACHABLE, NO_MESSAGE, id="garbled greeting"),
     pytest.param(lambda: answering("a", b"", LARGE), UNREACHABLE, NO_MESSAGE, id="greeting of 20 MB"),
     pytest.param(lambda: answering("a", b"\xff\xff"), UNREACHABLE, NO_MESSAGE, id="garbled answer"),
