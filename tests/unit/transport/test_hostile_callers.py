@@ -246,7 +246,7 @@ def test_message_that_cannot_be_read_is_the_callers_fault(
 
 def test_answer_to_a_call_that_was_taken_back_is_dropped_quietly(caplog: pytest.LogCaptureFixture) -> None:
     async def answer_late(call: Call) -> None:
-        call._stream._h2_connection.reset_stream(call._stream.id, ErrorCodes.CANCEL)
+        call._stream._h2_connection.reset_stream(1, ErrorCodes.CANCEL)
         await call.send_message(REPLY)
 
     async def scenario() -> None:
