@@ -8,12 +8,15 @@ from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, Sequenc
 from iop_edge.load.events import ALIASES, BoundAlias, Event, EventReader, Recording
 from iop_edge.load.findings import Findings, Trail
 from iop_edge.load.keys import hint_for, key_trail, map_key_trail, may_hold_value, shown_key
+from iop_edge.load.nearby import Nearby
 from iop_edge.load.scalars import is_null
 from iop_edge.schema.table import Message
 
 MERGE_KEY: Final = "<<"
 
 ANY_FIELD: Final = ""
+
+_LEFT_OVER: Final = "there is no such field here; it may be what is left of the secret before it, and is not shown"
 
 Seen = dict[str, Event]
 """The keys of a mapping so far: the event of each, by the name that makes two keys the same."""
@@ -39,6 +42,7 @@ class MappingReader:
     def __init__(self, events: EventReader, findings: Findings) -> None:
         self.events = events
         self.findings = findings
+        self.nearby = Nearby()
         self.gaps: dict[Trail, set[str]] = {}
         """Where a mapping holds something that could not be read: which fields may be meant, `ANY_FIELD` for any."""
 
@@ -173,6 +177,9 @@ class MappingReader:
             self.refuse_null_key(key, event, trail)
             return
         here = key_trail(trail, name)
+        is_behind = self.nearby.is_behind_secret(seen)
+        if is_behind:  # and so is what comes next
+            self.nearby.hid(key)
         if name in message.legacy:
             self.findings.add(
                 "field.legacy", here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
@@ -184,18 +191,14 @@ class MappingReader:
             if meant is not None:
                 self.note_gap(trail, meant.name)
             hint = "" if self.findings.is_full else hint_for(message, name)
-            if _is_nothing(event) and may_hold_value(message, name):
-                self._refuse_bare_key(key, event, trail, hint)
+            if (is_behind or _is_nothing(event)) and may_hold_value(message, name):
+                what = _LEFT_OVER if is_behind else "there is no such field here, and it has no value"
+                self.findings.add("field.unknown", trail, key.start_mark, what, hint)
+                self.events.skip(event, trail)
                 return
             self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
         seen.setdefault(name, key)
         self.events.skip(event, here)
-
-    def _refuse_bare_key(self, key: Event, event: Event, trail: Trail, hint: str) -> None:
-        """Report a key without a value that is itself, or ends in, the value of another key, and so is not shown."""
-        message = "there is no such field here, and it has no value"
-        self.findings.add("field.unknown", trail, key.start_mark, message, hint)
-        self.events.skip(event, trail)
 
     def _next_key(self, trail: Trail) -> Event | None:
         while (event := self.events.next()).__class__ is not MappingEndEvent:

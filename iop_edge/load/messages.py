@@ -76,6 +76,8 @@ class MessageReader(ValueReader):
                     suspects = _SUSPECT_QUOTED_STARTS if event.style else SUSPECT_STARTS
                     if text[:1] not in suspects and "$" not in text:
                         tree[name] = text
+                        if slot.may_tell:
+                            self.nearby.read(key, slot.field, text)
                         continue
                 elif not event.style:
                     known = slot.known.get(text)
@@ -83,9 +85,15 @@ class MessageReader(ValueReader):
                         tree[name] = known
                         continue
             self._field(slot, tree, event, trail)
+            if slot.may_tell:
+                self.nearby.read(key, slot.field, tree.get(name))
+        self.nearby.passed(seen)
         self.events.charge(2 * len(seen))
         if merge is not None:
             self._merge_fields(merge, plan, tree, seen, trail)
+        self._ended(plan, tree, seen, trail)
+
+    def _ended(self, plan: Plan, tree: Tree, seen: Seen, trail: Trail) -> None:
         if self.gaps and trail in self.gaps:
             self._fill_gaps(plan, tree, trail)
         self.keys_of(trail, seen)

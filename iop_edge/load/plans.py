@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal
 
+from iop_edge.load.nearby import may_tell
 from iop_edge.load.scalars import BOOLS, item_field
 from iop_edge.schema import table
 from iop_edge.schema.table import Field, Kind, Message
@@ -21,7 +22,8 @@ class Slot:
     """A field as the decoder reads it.
 
     Two shortcuts stand here: `is_text` says that a text which looks like nothing else is its own value, and `known` has
-    the values of plain scalars that were read before. `item` is the slot of one item of a list or map.
+    the values of plain scalars that were read before. `item` is the slot of one item of a list or map, and `may_tell`
+    says that the value may be a secret.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Slot:
     known: dict[str, Any]
     item: "Slot | None" = None
     remembers: bool = False
+    may_tell: bool = False
 
     def remember(self, text: str, value: Any) -> None:
         """Keep the value of a plain scalar, if this is a field whose values come again and again."""
@@ -68,9 +71,17 @@ def unhurried_plan_of(message_name: str) -> Plan:
 def _slot(field: Field) -> Slot:
     shape = _shape(field)
     if shape == "scalar":
-        return Slot(field.name, field, shape, field.kind is Kind.STRING, _known(field), None, field.kind.is_integer)
+        return Slot(
+            field.name,
+            field,
+            shape,
+            is_text=field.kind is Kind.STRING,
+            known=_known(field),
+            remembers=field.kind.is_integer,
+            may_tell=may_tell(field),
+        )
     item = None if shape == "message" else _slot(item_field(field))
-    return Slot(field.name, field, shape, is_text=False, known={}, item=item)
+    return Slot(field.name, field, shape, is_text=False, known={}, item=item, may_tell=may_tell(field))
 
 
 def _shape(field: Field) -> Shape:
