@@ -62,7 +62,7 @@ class ProviderAuth:
         if not value:
             return None
         if not _TOKEN.fullmatch(value):
-            return self._invalid("holds no token")
+            return self._invalid("must hold a token, of printable ASCII, and nothing else")
         if principals.find(value) is not None:
             return self._invalid("holds the token of a principal of this Edge, which never leaves it")
         return ForwardedToken(value)

@@ -89,8 +89,7 @@ def _check_principal_tokens(front: ReadTree, path: Path, problems: Problems) -> 
 
     of_no_token = {sha256(text).hexdigest() for text in _NO_TOKENS}
     for place, entry in entries:
-        digest = known(entry.get("token_hash_sha256"))
-        if digest is not None and digest.lower() in of_no_token:
+        if known(entry.get("token_hash_sha256")) in of_no_token:
             message = "this is the hash of an empty text, which is nobody's token"
             where = path.child("principal_tokens").index(place).child("token_hash_sha256")
             problems.add(Problem("principal.no_token", where, message, "make one with: iop-edge config hash-token"))

@@ -22,6 +22,7 @@ def check(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
     _vain_probes(inventory, warnings)
     _spread_tokens(config, inventory, warnings)
     _unforwarded_tokens(config, inventory, warnings)
+    _open_front(config, warnings)
 
 
 def _idle_models(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
@@ -95,3 +96,14 @@ def _unforwarded_tokens(config: ReadTree, inventory: Inventory, warnings: Proble
         if known(inventory.providers[identity].tree["category"]) not in (_FORWARDED_TO, None):
             message = f"provider {told(identity)} is not of category {_FORWARDED_TO}, and never receives a token"
             warnings.add(Problem("provider_auth.category", path.index(index), message))
+
+
+def _open_front(config: ReadTree, warnings: Problems) -> None:
+    """Warn when whoever reaches the front from elsewhere may call, for no principal is named (POL-09)."""
+    front = section(config, "openai")
+    if known(front["enabled"]) is not True or front.get("principal_tokens"):
+        return
+    address = parsed(front["listen"])
+    if address is not None and not address.is_local:
+        message = "whoever reaches this address may call: no principal tokens are given"
+        warnings.add(Problem("openai.open", ROOT.child("openai").child("listen"), message, "give `principal_tokens`"))

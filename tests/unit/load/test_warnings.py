@@ -53,6 +53,30 @@ def test_probe_of_a_command_line_agent_is_warned_of(health: str, *, enabled: boo
     assert warned(check(text)) == ([("provider.unprobed", "nodes[0].providers[0].health.mode")] if warns else [])
 
 
+ENTRY = f"{{token_ref: t, principal_ref: p, token_hash_sha256: '{'a' * 64}'}}"
+
+
+@pytest.mark.contract("POL-09")
+@pytest.mark.case("A8")
+@pytest.mark.parametrize(
+    ("front", "warns"),
+    [
+        ("enabled: true, listen: '0.0.0.0:8080'", True),
+        ("enabled: true, listen: '[::]:8080'", True),
+        ("enabled: true, listen: 'front.test:8080'", True),
+        ("enabled: true, listen: '127.0.0.1:8080'", False),
+        ("enabled: true, listen: 'unix:/run/front'", False),
+        ("enabled: true", False),
+        ("enabled: false, listen: '0.0.0.0:8080'", False),
+        (f"enabled: true, listen: '0.0.0.0:8080', principal_tokens: [{ENTRY}]", False),
+    ],
+)
+def test_front_that_everybody_may_call_from_elsewhere_is_warned_of(front: str, *, warns: bool) -> None:
+    report = check(at_root(f"openai: {{{front}}}"))
+    assert report.ok
+    assert warned(report) == ([("openai.open", "openai.listen")] if warns else [])
+
+
 @pytest.mark.contract("POL-08")
 @pytest.mark.parametrize(("category", "warns"), [("api", False), ("local_inference", True)])
 @pytest.mark.parametrize("enabled", ["true", "false"])

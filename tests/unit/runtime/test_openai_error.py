@@ -45,6 +45,12 @@ def test_a_request_without_a_provider_is_answered_in_openais_manner(
     assert (error.status, error.code, error.message) == (status, code, str(refused))
 
 
+def test_only_an_answer_to_a_stranger_asks_for_a_bearer_token() -> None:
+    asking = {reason: openai_error(RequestRefusal(reason, "")).headers for reason in RequestRefusalReason}
+    assert asking.pop(RequestRefusalReason.UNKNOWN_PRINCIPAL) == {"WWW-Authenticate": "Bearer"}
+    assert set(map(len, asking.values())) == {0}
+
+
 def test_every_reason_has_an_answer() -> None:
     for reason in RequestRefusalReason:
         assert openai_error(RequestRefusal(reason, "")).status >= 400

@@ -106,6 +106,14 @@ def test_all_hashes_are_compared_wherever_the_right_one_stands(monkeypatch: pyte
 
 @pytest.mark.contract("POL-09")
 @pytest.mark.case("A8")
+@pytest.mark.parametrize("header", ["Bearer", "Bearer ", "bearer   ", ""])
+def test_an_empty_token_is_nobodys_whatever_the_config_says(header: str) -> None:
+    refused = refusal(policy(tokens=("",)).prepare(facts(headers={"Authorization": header})))
+    assert refused.reason is RequestRefusalReason.UNKNOWN_PRINCIPAL
+
+
+@pytest.mark.contract("POL-09")
+@pytest.mark.case("A8")
 def test_a_hash_that_was_left_unresolved_opens_nothing() -> None:
     entry = {"token_ref": "t", "token_hash_sha256": Sourced("${env:H}", UNRESOLVED), "principal_ref": "p"}
     front = {"principal_tokens": [entry], "provider_auth": {"enabled": False}}
