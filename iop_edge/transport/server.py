@@ -145,7 +145,8 @@ def _place(error: BaseException) -> str:
 
 def _token_check(tokens: Tokens) -> Callable[[RecvRequest], Coroutine[Any, Any, None]]:
     async def check(event: RecvRequest) -> None:
-        accepted = await asyncio.to_thread(tokens.current) if isinstance(tokens, RotatedTokens) else tokens
+        # Read here and not in a thread: look-ups of names that do not answer can hold all threads for a long time.
+        accepted = tokens.current() if isinstance(tokens, RotatedTokens) else tokens
         shown = str(event.metadata.get("authorization", ""))
         presented = shown.removeprefix(_BEARER).encode()
         # Every token is compared, so that the time tells nothing about which one was near.

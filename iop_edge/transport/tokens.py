@@ -33,7 +33,7 @@ class RotatedTokens:
         self._complaint = ""
 
     def current(self) -> Sequence[str]:
-        """Return the tokens as they are now. It reads: call it beside the event loop."""
+        """Return the tokens as they are now."""
         try:
             self._tokens = self._source()
             self._complaint = ""

@@ -21,6 +21,8 @@ from iop_edge.net import Address, parse_address
 from iop_edge.payload.build import node_payload
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import NodeOutcome, RefreshResult, Status
+from iop_edge.runtime.refusal import NoProviderError
+from iop_edge.runtime.status import Health
 from iop_edge.transport.server import BoundedServer
 from tests.support import run
 
@@ -47,6 +49,9 @@ ANY_ADDRESS = "127.0.0.1:7501"
 EAGER = Settings(backoff_base=0.001, backoff_cap=0.05)
 REJECTED, REFUSED_AT_LAST = 101, 66
 """Concurrencies that a Go Node refuses, the second one only when it is to run."""
+
+UNWELL = 13
+"""A concurrency that makes all resources of a Go Node unhealthy."""
 
 NODE_ADAPTERS = [
     {
@@ -169,6 +174,36 @@ def test_python_edge_pushes_to_a_go_node(go_programs: Path) -> None:
     assert [payload["adapters"] for payload in taken] == [NODE_ADAPTERS, NODE_ADAPTERS]
     assert [item["provider_id"] for item in taken[0]["resources"]] == ["p-1"]
     assert [(report.node_id, report.outcome) for report in result.reports] == [("gpu-a", "committed")]
+
+
+async def seen(edge: Edge, health: Health) -> str:
+    """Wait until the provider has this health, and return what its Node saw."""
+    while True:
+        (provider,) = edge.pool.statuses()
+        if provider.health is health:
+            return provider.health_detail
+        await asyncio.sleep(0.005)
+
+
+@pytest.mark.contract("PSH-05", "POL-01")
+def test_health_that_a_go_node_streams_decides_over_dispatch(go_programs: Path) -> None:
+    async def scenario() -> None:
+        async with go_node(go_programs) as node, Edge.start(snapshot(node.address), settings=EAGER) as edge:
+            assert await seen(edge, Health.HEALTHY) == "seen from Go"
+            await edge.refresh(snapshot(node.address, concurrency=UNWELL))
+            assert await seen(edge, Health.UNHEALTHY) == "unwell in Go"
+            with pytest.raises(NoProviderError):
+                async with edge.pool.acquire("qwen"):
+                    pass
+            node.process.kill()
+            await node.process.wait()
+            async with go_node(go_programs, "gpu-a", node.address):
+                await edge.refresh(snapshot(node.address, concurrency=4))
+                await seen(edge, Health.HEALTHY)
+                async with edge.pool.acquire("qwen") as lease:
+                    assert lease.provider_id == "p-1"
+
+    run(scenario())
 
 
 @pytest.mark.contract("PSH-03", "REF-05")

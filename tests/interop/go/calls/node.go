@@ -17,6 +17,7 @@ import (
 const (
 	maxConcurrency    = 100 // more is refused
 	fickleConcurrency = 66  // passes its check, and is refused when it is to run
+	unwellConcurrency = 13  // makes all resources unhealthy
 )
 
 const (
@@ -35,8 +36,10 @@ type node struct {
 	ordered   bool // it refuses a generation that is not newer
 	hangs     bool // it shakes hands, and answers no push
 
-	mutex   sync.Mutex
-	running *runtimev1.RunningPayload
+	mutex     sync.Mutex
+	running   *runtimev1.RunningPayload
+	resources []*runtimev1.ResourceHealth
+	replaced  chan struct{} // closed when another payload runs
 }
 
 // serveNode is a Node until its standard input ends.
@@ -73,6 +76,7 @@ func start(served *node, address string) (*grpc.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	served.replaced = make(chan struct{})
 	server := grpc.NewServer()
 	runtimev1.RegisterNodeConfigServiceServer(server, served)
 	go func() { _ = server.Serve(listener) }()
@@ -121,6 +125,7 @@ func (n *node) NodeConfigRefresh(
 		n.running = &runtimev1.RunningPayload{
 			Generation: request.GetGeneration(), PayloadHash: request.GetPayloadHash(), Revision: request.GetRevision(),
 		}
+		n.examine(request.GetPayload())
 		if err := n.taken(request.GetPayload()); err != nil {
 			return nil, err
 		}
@@ -149,16 +154,44 @@ func (n *node) answer(
 	}
 }
 
-// WatchHealth says once that nothing is known, and keeps the session.
+// examine finds out how the resources of a payload are, and tells who watches.
+func (n *node) examine(payload *runtimev1.NodeConfigPayload) {
+	state, detail := runtimev1.ResourceHealthState_RESOURCE_HEALTH_STATE_HEALTHY, "seen from Go"
+	if payload.GetRuntime().GetConcurrency() == unwellConcurrency {
+		state, detail = runtimev1.ResourceHealthState_RESOURCE_HEALTH_STATE_UNHEALTHY, "unwell in Go"
+	}
+	n.resources = nil
+	for _, resource := range payload.GetResources() {
+		n.resources = append(n.resources, &runtimev1.ResourceHealth{
+			ProviderId: resource.GetProviderId(), State: state, Detail: detail,
+		})
+	}
+	close(n.replaced)
+	n.replaced = make(chan struct{})
+}
+
+func (n *node) health() (*runtimev1.WatchHealthResponse, <-chan struct{}) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return &runtimev1.WatchHealthResponse{Generation: n.running.GetGeneration(), Resources: n.resources}, n.replaced
+}
+
+// WatchHealth says how the resources of each payload are, and keeps the session.
 func (n *node) WatchHealth(
 	_ *runtimev1.WatchHealthRequest, stream grpc.ServerStreamingServer[runtimev1.WatchHealthResponse],
 ) error {
 	if err := n.check(stream.Context()); err != nil {
 		return err
 	}
-	if err := stream.Send(&runtimev1.WatchHealthResponse{}); err != nil {
-		return err
+	for {
+		report, replaced := n.health()
+		if err := stream.Send(report); err != nil {
+			return err
+		}
+		select {
+		case <-replaced:
+		case <-stream.Context().Done():
+			return nil
+		}
 	}
-	<-stream.Context().Done()
-	return nil
 }
