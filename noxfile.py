@@ -118,9 +118,9 @@ def soak(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure loading, planning and, where Go is, pushing, as ratios to a yardstick of the same run."""
+    """Measure loading, planning, dispatch and, where Go is, pushing, as ratios to a yardstick of the same run."""
     _install_project(session, "test", "oracle")
-    for subject in ("load", "plan", "push") if shutil.which("go") else ("load", "plan"):
+    for subject in ("load", "plan", "pool", "push") if shutil.which("go") else ("load", "plan", "pool"):
         session.run("python", "-m", f"bench.{subject}", *session.posargs)
 
 

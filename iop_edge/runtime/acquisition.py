@@ -1,17 +1,19 @@
 """A request for a place, as an asyncio program makes it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from types import TracebackType
 from typing import cast
 
+from iop_edge.ids import ProviderId
 from iop_edge.runtime.dispatcher import Dispatcher
 from iop_edge.runtime.lease import Lease
 from iop_edge.runtime.refusal import NoProviderError, Refusal
 from iop_edge.runtime.waiter import Waiter
 
 Outcome = Lease | Refusal | Waiter
+Ask = Callable[[str, Collection[ProviderId]], Outcome]
 
 
 class Acquisition:
@@ -22,13 +24,17 @@ class Acquisition:
     Args:
         dispatcher: who gives places.
         ask: asks it for one.
+        name: the id of what is asked for.
+        avoid: the providers that are not wanted.
     """
 
-    __slots__ = ("_ask", "_dispatcher", "_is_entered", "_lease")
+    __slots__ = ("_ask", "_avoid", "_dispatcher", "_is_entered", "_lease", "_name")
 
-    def __init__(self, dispatcher: Dispatcher, ask: Callable[[], Outcome]) -> None:
+    def __init__(self, dispatcher: Dispatcher, ask: Ask, name: str, avoid: Collection[ProviderId]) -> None:
         self._dispatcher = dispatcher
         self._ask = ask
+        self._name = name
+        self._avoid = avoid
         self._lease: Lease | None = None
         self._is_entered = False
 
@@ -36,15 +42,9 @@ class Acquisition:
         if self._is_entered:
             raise RuntimeError("this request waits for a place, or holds one, already")
         self._is_entered = True
-        try:
-            outcome = self._ask()
-            if isinstance(outcome, Waiter):
-                outcome = await _settled(self._dispatcher, outcome)
-            if isinstance(outcome, Refusal):
-                raise NoProviderError(outcome)
-        except BaseException:
-            self._is_entered = False
-            raise
+        outcome = self._ask(self._name, self._avoid)
+        if not isinstance(outcome, Lease):
+            outcome = await self._awaited(outcome)
         self._lease = outcome
         return outcome
 
@@ -55,6 +55,16 @@ class Acquisition:
         self._is_entered = False
         if lease is not None:
             lease.release()
+
+    async def _awaited(self, outcome: Refusal | Waiter) -> Lease:
+        try:
+            settled = await _settled(self._dispatcher, outcome) if isinstance(outcome, Waiter) else outcome
+            if isinstance(settled, Refusal):
+                raise NoProviderError(settled)
+        except BaseException:
+            self._is_entered = False
+            raise
+        return settled
 
 
 async def _settled(dispatcher: Dispatcher, waiter: Waiter) -> Lease | Refusal:

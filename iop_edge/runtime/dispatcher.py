@@ -81,10 +81,11 @@ class Dispatcher:
 
     def take_or_wait(self, group: Group, avoid: Collection[ProviderId] = NOBODY) -> Lease | Refusal | Waiter:
         """Take a place, or wait at every provider whose queue has room (POL-02)."""
-        outcome = self.take(group, avoid)
-        if outcome.__class__ is Refusal:
-            return self._wait(group, avoid) if outcome.reason is RefusalReason.BUSY else self.refuse(outcome)
-        return outcome
+        seat = None if self._closed else group.best(avoid)
+        if seat is not None:
+            return self._grant(seat, group)
+        reason = self._reason(group, avoid)
+        return self._wait(group, avoid) if reason is RefusalReason.BUSY else self.refuse(Refusal(group.key, reason))
 
     def refuse(self, refusal: Refusal) -> Refusal:
         """Note that a request is refused that was ready to wait, and return the refusal."""

@@ -59,7 +59,8 @@ class Group:
             if seat.in_flight >= seat.places:
                 heappop(heap)
                 continue
-            now = turn(seat, position)
+            # In the words of `turn`: this is where the time of a dispatch goes.
+            now = seat.in_flight, seat.priority, seat.turn, position
             if entry == now:
                 return seat
             heapreplace(heap, now)
@@ -76,14 +77,14 @@ class Group:
         position = seat.groups[self]
         if heap and heap[0][3] == position:
             if seat.in_flight < seat.places:
-                heapreplace(heap, turn(seat, position))
+                heapreplace(heap, (seat.in_flight, seat.priority, seat.turn, position))
             else:
                 heappop(heap)
 
     def offer(self, seat: Seat) -> None:
         """Note that a seat is free, or comes earlier than before."""
         heap = self._heap
-        heappush(heap, turn(seat, seat.groups[self]))
+        heappush(heap, (seat.in_flight, seat.priority, seat.turn, seat.groups[self]))
         if len(heap) > 2 * len(self.seats) + _SLACK:
             self._rebuild()
 
@@ -98,4 +99,4 @@ def _is_free(seat: Seat) -> bool:
 
 def turn(seat: Seat, position: int) -> Turn:
     """Return where a seat stands in the order of a group that it serves at a position."""
-    return seat.in_flight, seat.present.priority, seat.turn, position
+    return seat.in_flight, seat.priority, seat.turn, position

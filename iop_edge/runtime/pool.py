@@ -6,7 +6,6 @@ The pool belongs to one thread, that of the event loop, so that no two callers c
 import asyncio
 from collections.abc import Collection
 from contextlib import suppress
-from functools import partial
 
 from iop_edge.ids import ModelId, NodeId, ProviderId, RouteId
 from iop_edge.load.snapshot import Snapshot
@@ -73,7 +72,7 @@ class ProviderPool:
         Raises:
             NoProviderError: on entering; no provider takes the request.
         """
-        return Acquisition(self._dispatcher, partial(self._ask_model, model, _ids(avoid)))
+        return Acquisition(self._dispatcher, self._ask_model, model, _ids(avoid) if avoid else NOBODY)
 
     def acquire_route(self, route: str, *, avoid: Collection[str] = ()) -> Acquisition:
         """Hold a place at a provider of a route, in the manner of `acquire` (POL-10).
@@ -85,7 +84,7 @@ class ProviderPool:
         Raises:
             NoProviderError: on entering; no provider takes the request.
         """
-        return Acquisition(self._dispatcher, partial(self._ask_route, route, _ids(avoid)))
+        return Acquisition(self._dispatcher, self._ask_route, route, _ids(avoid) if avoid else NOBODY)
 
     def acquire_for(self, key: DispatchKey, *, avoid: Collection[str] = ()) -> Acquisition:
         """Hold a place at a provider of a model group or a route, whichever a prepared request asks for."""

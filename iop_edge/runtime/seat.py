@@ -29,6 +29,7 @@ class Seat:
         "in_flight",
         "outside",
         "places",
+        "priority",
         "provider",
         "queue",
         "turn",
@@ -42,6 +43,7 @@ class Seat:
         self.health = Health.UNKNOWN
         self.health_detail = ""
         self.places = 0
+        self.priority = 0
         self.groups: dict[Group, int] = {}
         # Taking the first of a plain dict again and again costs more with each that was taken before.
         self.queue: OrderedDict[Waiter, None] = OrderedDict()
@@ -60,6 +62,8 @@ class Seat:
         self.provider = provider
         if provider is None:
             self.places = 0
+        else:
+            self.priority = provider.priority
 
     def obstacle(self, *, reachable: bool) -> ProviderState | None:
         """Return what keeps new requests away, apart from load; None: nothing does (POL-01, POL-04)."""

@@ -64,8 +64,8 @@ class SlowPool:
 
     def end(self, name: str) -> None:
         """Give back a place at a provider."""
-        self.running.remove(name)
         self.expire()
+        self.running.remove(name)
         self.settle("no_provider")
 
     def cancel(self, request: Request) -> None:
