@@ -44,11 +44,16 @@ async def drained(
     """Wait until no changed provider runs more requests than it takes now.
 
     Returns:
-        the result, with a warning for each provider that still does when the time is over.
+        the result, with a warning for each provider that still does when the time is over, or where the Edge does not
+        answer any more: the refresh was carried out all the same.
     """
     left = within_ms / 1000
     while True:
-        over = [provider for provider in (await ask()).providers if _is_over(provider, result)]
+        try:
+            over = [provider for provider in (await ask()).providers if _is_over(provider, result)]
+        except EdgeError as error:
+            console.progress("")
+            return replace(result, warnings=(*result.warnings, _unknown(error)))
         if not over or left <= 0:
             console.progress("")
             return replace(result, warnings=(*result.warnings, *map(_draining, over)))
@@ -86,6 +91,10 @@ async def _tell(ask: Ask, console: Console, sleep: Sleep) -> None:
 
 def _is_over(provider: ProviderStatus, result: RefreshResult) -> bool:
     return provider.provider_id in result.changed_providers and provider.in_flight > provider.capacity
+
+
+def _unknown(error: EdgeError) -> Violation:
+    return Violation("provider.draining", "", None, f"whether providers have drained is not known: {error}")
 
 
 def _draining(provider: ProviderStatus) -> Violation:

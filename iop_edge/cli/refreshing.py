@@ -62,6 +62,9 @@ async def carry_out(
     """Wait for a refresh, and where it is asked for until providers have drained."""
     async with progress(client.status, console):
         result = await refresh
+    if result.committed and arguments.confirm_within:
+        # Before anything else is waited for: the time to confirm runs already.
+        console.note(f"keep it with: iop-edge config confirm {result.revision_after}")
     if result.committed and arguments.wait_drained:
         return await drained(result, arguments.wait_drained, client.status, console)
     return result
@@ -113,6 +116,4 @@ def conclude(result: RefreshResult, arguments: argparse.Namespace, console: Cons
         console.document(json_text(as_json(result)))
     else:
         console.result(refresh_text(result, console.style))
-    if result.committed and arguments.confirm_within:
-        console.note(f"keep it with: iop-edge config confirm {result.revision_after}")
     return _EXIT_CODES[result.status]

@@ -1,7 +1,8 @@
 """How an Edge comes to its first running config."""
 
+import logging
 import time
-from typing import Any
+from typing import Any, Final
 
 from iop_edge.daemon.rejection import rejection
 from iop_edge.daemon.running import Running, encode_payloads
@@ -12,6 +13,8 @@ from iop_edge.refresh.attempt import Attempt, Trigger
 from iop_edge.refresh.result import Status
 from iop_edge.schema.values import UNRESOLVED, Sourced
 from iop_edge.store.base import Applied, Store
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 def begin(snapshot: Snapshot, store: Store) -> Running:
@@ -40,11 +43,19 @@ def begin(snapshot: Snapshot, store: Store) -> Running:
         candidate_hash=config_hash,
         paths=(),
     )
-    if newest is not None and not is_new and not newest.is_confirmed:
-        # The files say it: that is as good as a confirmation, whoever was to give one.
-        store.confirm(revision)
+    if newest is not None and not newest.is_confirmed:
+        _settle_unconfirmed(newest, store, is_kept=not is_new)
     store.record(attempt, Applied(revision, config_hash, dump_for_history(snapshot.tree)) if is_new else None)
     return Running(snapshot, Revision(revision), config_hash, encode_payloads(snapshot, key))
+
+
+def _settle_unconfirmed(newest: Applied, store: Store, *, is_kept: bool) -> None:
+    """Say what became of a revision whose confirmation the end of the process has cut off (REF-10)."""
+    if is_kept:
+        # The files say it: that is as good as a confirmation, whoever was to give one.
+        store.confirm(newest.revision)
+    outcome = "it stays, since the files say the same" if is_kept else "another config runs in its place"
+    _LOG.warning("revision %d was never confirmed: %s", newest.revision, outcome)
 
 
 def require_resolved(snapshot: Snapshot) -> Snapshot:

@@ -151,7 +151,9 @@ class NodeActor:
             self._publish(Connection.DIVERGED, self._refusal)
             return
         self._refused_tag = b""
-        self._publish(Connection.CONNECTED)
+        if self._desired is None or link.running.tag == self._desired.encoded.tag:
+            self._publish(Connection.CONNECTED)
+        # Else it is pushed to at once: a Node that runs another payload may not know what requests are to find there.
 
     async def _serve(self, link: Link) -> SessionError:
         watcher = asyncio.create_task(self._watch_health(link))
@@ -259,7 +261,7 @@ class NodeActor:
             return
         if (state.connection, state.last_error) != (self.state.connection, self.state.last_error):
             level = logging.WARNING if state.last_error else logging.INFO
-            _log.log(level, "node %s: %s %s", self._target.node_id, state.connection, state.last_error)
+            _log.log(level, "node %s: %s", self._target.node_id, f"{state.connection} {state.last_error}".rstrip())
         self.state = state
         self._around.on_state(self._target, state)
 

@@ -1,11 +1,13 @@
-"""An Edge that dies by SIGKILL while it applies a config, and starts again: every Node ends on the right one.
+"""An Edge that is killed or stopped while it applies a config, and starts again: every Node ends on the right one.
 
-The Nodes run in the test and kill the Edge when a check or a commit reaches one of them.
+The Nodes run in the test and signal the Edge when a check or a commit reaches one of them.
 """
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 
 import pytest
 
@@ -16,6 +18,7 @@ from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
 from iop_edge.load.source import Source
 from iop_edge.net import parse_address
+from iop_edge.refresh.attempt import Trigger
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import NodeConfigRefreshMode, NodeConfigRefreshRequest, NodeConfigRefreshResponse
@@ -65,10 +68,13 @@ class Edge:
         with suppress(ProcessLookupError):
             self._process.kill()
 
-    async def ended(self) -> None:
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    async def ended(self) -> int:
         assert self._process.stderr is not None
         await self._process.stderr.read()
-        await self._process.wait()
+        return await self._process.wait()
 
     async def in_sync(self) -> StatusSnapshot:
         """Ask until every Node runs what it should."""
@@ -176,5 +182,46 @@ def test_after_a_kill_and_a_start_every_node_runs_what_the_files_say(
                 assert (status.revision, status.drift) == (expected, False)
                 assert concurrencies(nodes) == {files_say}
                 assert {node.revision for node in status.nodes} == {expected}
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-08")
+@pytest.mark.parametrize("mode", [CHECK, COMMIT])
+def test_an_edge_that_is_stopped_while_it_applies_answers_and_ends_when_it_has_applied(
+    house: House, mode: NodeConfigRefreshMode
+) -> None:
+    house.write(*NAMES, concurrency=OLD)
+
+    async def scenario() -> None:
+        async with listening(house) as nodes:
+            async with serving(house) as edge:
+                await edge.in_sync()
+                nodes["b"].set_trap(mode, partial(edge.signal, signal.SIGTERM), carried_out=False)
+                assert await apply(house, house.config(*NAMES, concurrency=NEW))
+                assert await edge.ended() == 0
+            assert concurrencies(nodes) == {NEW}
+            house.write(*NAMES, concurrency=NEW)
+            async with serving(house) as edge:
+                assert (await edge.in_sync()).revision == 2
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-08")
+def test_a_signal_to_read_the_files_again_during_an_apply_is_heard_after_it(house: House) -> None:
+    house.write(*NAMES, concurrency=OLD)
+
+    async def scenario() -> None:
+        async with listening(house) as nodes, serving(house) as edge, AdminClient(house.admin) as client:
+            await edge.in_sync()
+            nodes["b"].set_trap(COMMIT, partial(edge.signal, signal.SIGHUP), carried_out=False)
+            assert await apply(house, house.config(*NAMES, concurrency=NEW))
+            while (await client.status()).revision < 3:
+                pass
+            await edge.in_sync()
+            assert concurrencies(nodes) == {OLD}, "files win, whoever came first"
+            triggers = [attempt.trigger for attempt in await client.history(2)]
+            assert triggers == [Trigger.RELOAD, Trigger.REFRESH]
 
     run(scenario())

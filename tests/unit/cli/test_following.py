@@ -86,6 +86,16 @@ def test_a_wait_that_is_over_names_who_has_not_drained() -> None:
     assert (out.getvalue(), err.getvalue()) == ("", "")
 
 
+def test_a_wait_in_which_the_edge_goes_away_keeps_the_result_and_says_so() -> None:
+    edge = Edge(providers(p=3), EdgeError("gone"))
+    where, _, err = console(terminal=True)
+    result = run(drained(RESULT, 60_000, edge.ask, where, edge.sleep))
+    (warning,) = result.warnings
+    assert (warning.rule, "gone" in warning.message) == ("provider.draining", True)
+    assert replace(result, warnings=()) == RESULT
+    assert err.getvalue().endswith("\r\x1b[K")
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_of_an_apply_is_told_on_a_terminal_alone_and_taken_away(terminal: bool) -> None:
     where, _, err = console(terminal=terminal)

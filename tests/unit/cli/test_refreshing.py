@@ -1,8 +1,18 @@
 import argparse
+import io
+from unittest.mock import create_autospec
 
 import pytest
 
-from iop_edge.cli.refreshing import duration_ms
+from iop_edge.cli.console import Console
+from iop_edge.cli.refreshing import carry_out, duration_ms
+from iop_edge.client.admin import AdminClient
+from iop_edge.client.status import StatusSnapshot
+from iop_edge.ids import EdgeId
+from iop_edge.refresh.result import Mode, RefreshResult, Status
+from tests.support import run
+
+RESULT = RefreshResult(Status.APPLIED, Mode.APPLY, committed=True, revision_after=4)
 
 
 @pytest.mark.parametrize(
@@ -19,3 +29,21 @@ def test_duration_is_read_in_milliseconds(text: str, milliseconds: int) -> None:
 def test_text_that_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         duration_ms(text)
+
+
+def test_how_to_confirm_is_said_before_providers_are_waited_for() -> None:
+    err = io.StringIO()
+    said: list[str] = []
+
+    async def status() -> StatusSnapshot:
+        said.append(err.getvalue())
+        return StatusSnapshot(EdgeId("e"), 4, "ab", 0, False, "", (), (), ())
+
+    async def refreshed() -> RefreshResult:
+        return RESULT
+
+    client = create_autospec(AdminClient, instance=True)
+    client.status = status
+    arguments = argparse.Namespace(wait_drained=60_000, confirm_within=60_000)
+    assert run(carry_out(client, refreshed(), arguments, Console(io.StringIO(), io.StringIO(), err, {}))) == RESULT
+    assert said == ["keep it with: iop-edge config confirm 4\n"]

@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from iop_edge.ids import ModelId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.refresh.attempt import Trigger
 from iop_edge.refresh.result import Mode, NodeOutcome, Status
+from iop_edge.runtime.refusal import NoProviderError, RefusalReason
 from iop_edge.runtime.status import Health, ProviderState
 from iop_edge.store.base import Store
 from iop_edge.store.memory import MemoryStore
@@ -89,6 +90,29 @@ def test_a_request_in_flight_outlives_a_live_change(house: House) -> None:
                 assert (provider.in_flight, provider.capacity) == (1, 4)
             (provider,) = (await edge.status()).providers
             assert provider.in_flight == 0
+
+    run(scenario())
+
+
+@pytest.mark.contract("POL-02")
+def test_an_edge_that_stops_refuses_who_waits_for_a_provider(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with house.nodes("a"), AsyncExitStack() as held:
+            async with started(house) as edge:
+                await held.enter_async_context(edge.pool.acquire(ModelId("m")))
+
+                async def wait() -> None:
+                    async with edge.pool.acquire(ModelId("m")):
+                        raise AssertionError("there is one place alone")
+
+                waiting = asyncio.create_task(wait())
+                while not (await edge.status()).providers[0].queued:
+                    assert not waiting.done()
+            with pytest.raises(NoProviderError) as caught:
+                await waiting
+            assert caught.value.refusal.reason is RefusalReason.CLOSED
 
     run(scenario())
 

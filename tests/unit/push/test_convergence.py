@@ -86,6 +86,29 @@ def test_node_that_still_runs_its_payload_is_not_pushed_to_on_reconnect() -> Non
     run(scenario())
 
 
+def test_node_that_runs_another_payload_is_connected_when_it_has_taken_this_one() -> None:
+    async def scenario() -> None:
+        async with station("a") as a:
+            async with fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
+                await watcher.in_sync(1, "a")
+            pushed, go_on, take = asyncio.Event(), asyncio.Event(), a.node.refresh
+
+            async def slow(message: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:
+                pushed.set()
+                await go_on.wait()
+                return await take(message)
+
+            a.node.refresh = slow
+            async with fleet(a.target(), wanted=all_desired(2, "a")) as (edge, watcher):
+                await pushed.wait()
+                assert edge.states()[A].connection is Connection.CONNECTING
+                go_on.set()
+                await watcher.in_sync(2, "a")
+                assert watcher.history[0] == (A, Connection.CONNECTED)
+
+    run(scenario())
+
+
 def test_node_that_stops_in_good_form_is_dialled_anew() -> None:
     async def scenario() -> None:
         async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
