@@ -17,7 +17,7 @@ class RequestFacts:
 
     Args:
         model: the external `model` of the request.
-        headers: the request's headers, as a mapping or as pairs; names are compared without case.
+        headers: the request's headers, as a mapping or as pairs, of texts or octets; names are compared without case.
         estimated_input_tokens: how many tokens the input is thought to take, 0 or more.
         max_tokens: the most tokens that the answer may take.
         max_completion_tokens: the same, by its newer name.
