@@ -79,6 +79,8 @@ def parse_address(text: str) -> Address:
     """
     if text.startswith(UNIX_PREFIX):
         return _unix_address(text.removeprefix(UNIX_PREFIX))
+    if "//" in text:
+        raise AddressError("must be host:port, [v6]:port or unix:PATH, without a scheme")
     host, colon, port = text.rpartition(":")
     if not colon or not host:
         raise AddressError("must be host:port, [v6]:port or unix:PATH")

@@ -103,7 +103,7 @@ FORMS: Final[Mapping[str, TextForm]] = MappingProxyType(
             "value.url",
             re.compile(rf"https?://[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*(?::{_USUAL_PORT})?(?:/[A-Za-z0-9._~/-]*)?"),
             _url_fault,
-            "http://127.0.0.1:11434",
+            "for example http://127.0.0.1:11434",
         ),
         "address": TextForm(
             "value.address",

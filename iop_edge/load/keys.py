@@ -14,7 +14,7 @@ from iop_edge.schema.table import Kind, Message
 
 _LONGEST_SHOWN: Final = 60
 _MOST_PLACES: Final = 3
-_CLOSE: Final = 0.6
+_CLOSE: Final = 0.62
 _ALL_BUT: Final = 0.85
 _RUN_IN: Final = re.compile(r"[:\s]")
 _LIKE_FIELD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
@@ -46,12 +46,20 @@ def hint_for(message: Message, name: str) -> str:
     places = _places().get(name, ())
     hints = []
     # A name that is known elsewhere is hardly a slip, unless it is all but a name that is known here.
-    close = difflib.get_close_matches(name, message.keys, 1, _ALL_BUT if places else _CLOSE)
+    close = _close(message, name, _ALL_BUT if places else _CLOSE)
     if close:
-        hints.append(f"did you mean {close[0]}?")
+        hints.append(f"did you mean {close}?")
     if places:
         hints.append(f"{name} belongs under {' or '.join(places[:_MOST_PLACES])}")
     return "; ".join(hints)
+
+
+def _close(message: Message, name: str, cutoff: float) -> str:
+    """Return the key that is most like a name, whatever its case and dashes, or the one that it is the last word of."""
+    word = name.lower().replace("-", "_")
+    found = difflib.get_close_matches(word, message.keys, 1, cutoff)
+    ending = [key for key in message.keys if key.endswith(f"_{word}")]
+    return next(iter([*found, *ending[:1]]), "")
 
 
 def may_hold_value(message: Message, name: str) -> bool:

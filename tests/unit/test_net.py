@@ -76,6 +76,12 @@ def test_text_that_is_no_address_is_refused(text: str) -> None:
         parse_address(text)
 
 
+@pytest.mark.parametrize("text", ["http://127.0.0.1:7400", "grpc://edge:1", "//edge:1"])
+def test_scheme_before_an_address_is_named_as_its_fault(text: str) -> None:
+    with pytest.raises(AddressError, match="without a scheme"):
+        parse_address(text)
+
+
 @pytest.mark.parametrize("text", ["127.0.0.1:7400", "[::1]:7400", "unix:/run/a.sock", "edge.example.net:1"])
 def test_address_prints_as_it_is_written(text: str) -> None:
     assert str(parse_address(text)) == text

@@ -288,11 +288,15 @@ def test_unknown_key_says_what_was_meant(text: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
+        ("edge: {ID: e}", "did you mean id?"),
+        ("nodes: [{adapters: [{base-Url: a}]}]", "did you mean base_url?"),
+        ("nodes: [{adapters: [{url: a}]}]", "did you mean base_url?; url belongs under control_plane"),
+        ("nodes: [{nme: a}]", ""),
         ("nodes: [{headers: {}}]", "headers belongs under nodes[].adapters[] or nodes[].providers[]"),
         (provider("{model: x}"), "did you mean models?; model belongs under openai.model_routes[]"),
     ],
 )
-def test_key_that_is_known_elsewhere_is_no_slip_unless_it_is_all_but_a_key_here(text: str, hint: str) -> None:
+def test_hint_says_which_key_was_meant_and_where_the_written_one_belongs(text: str, hint: str) -> None:
     (finding,) = decoded(text).findings
     assert finding.hint == hint
 
