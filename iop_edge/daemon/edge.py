@@ -5,7 +5,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final, Self
 
@@ -107,13 +107,13 @@ class Edge:
         store = store or MemoryStore()
         first = await asyncio.to_thread(begin, running, store)
         edge = cls(first, store, files, settings, sleep, take_over=take_over)
-        try:
+        # Whoever is cancelled while it stops has no patience for refreshes, but leaves no task behind either.
+        async with AsyncExitStack() as parts:
+            parts.push_async_callback(edge._fleet.close)
+            parts.push_async_callback(edge._coordinator.close)
+            parts.push_async_callback(edge._confirmation.close)
+            parts.callback(edge._pool.close)
             yield edge
-        finally:
-            edge._pool.close()
-            await edge._confirmation.close()
-            await edge._coordinator.close()
-            await edge._fleet.close()
 
     @property
     def snapshot(self) -> Snapshot:

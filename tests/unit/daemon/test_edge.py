@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from iop_edge.errors import ConfigError
 from iop_edge.ids import ModelId
 from iop_edge.load.snapshot import Snapshot
 from iop_edge.refresh.attempt import Trigger
-from iop_edge.refresh.result import Mode, NodeOutcome, Status
+from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
 from iop_edge.runtime.refusal import NoProviderError, RefusalReason
 from iop_edge.runtime.status import Health, ProviderState
 from iop_edge.store.base import Store
@@ -407,5 +408,39 @@ def test_an_edge_that_has_stopped_leaves_no_task(house: House) -> None:
             served = {task for task in asyncio.all_tasks() - before if not task.done()}
             own = [task for task in served if "node" in task.get_name() or "edge" in repr(task.get_coro())]
             assert own == []
+
+    run(scenario())
+
+
+@pytest.mark.case("A13")
+def test_an_edge_whose_stop_is_cancelled_leaves_no_task(house: House) -> None:
+    house.write("a")
+    go_on = threading.Event()
+
+    async def scenario() -> None:
+        before, loop = asyncio.all_tasks(), asyncio.get_running_loop()
+        begun, leaving = asyncio.Event(), asyncio.Event()
+
+        def load() -> Snapshot:
+            loop.call_soon_threadsafe(begun.set)
+            go_on.wait()
+            return house.files.load()
+
+        async def live() -> None:
+            async with started(house) as edge:
+                asked.append(asyncio.create_task(edge.submit(load, Mode.DRY_RUN)))
+                await begun.wait()
+                leaving.set()
+
+        asked: list[asyncio.Task[RefreshResult]] = []
+        life = asyncio.create_task(live())
+        await leaving.wait()
+        life.cancel()
+        try:
+            results = await asyncio.gather(life, *asked, return_exceptions=True)
+        finally:
+            go_on.set()
+        assert [type(result) for result in results] == [asyncio.CancelledError] * 2
+        assert asyncio.all_tasks() == before
 
     run(scenario())
