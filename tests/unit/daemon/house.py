@@ -6,11 +6,15 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from iop_edge.agent.serve import run_node
+from iop_edge.daemon.edge import Edge
 from iop_edge.daemon.own_files import OwnFiles
 from iop_edge.ids import NodeId
+from iop_edge.load.snapshot import Snapshot
 from iop_edge.push.settings import Settings
+from iop_edge.store.base import Store
 
 TOKEN = "node-token-s3cr3t"
 EAGER = Settings(backoff_base=0.001, backoff_cap=0.01)
@@ -117,3 +121,18 @@ def made() -> Iterator[House]:
     """A house in a directory whose name is short enough for the path of a socket."""
     with tempfile.TemporaryDirectory(prefix="iop-") as root:
         yield House(Path(root))
+
+
+@asynccontextmanager
+async def started(house: House, store: Store | None = None) -> AsyncIterator[Edge]:
+    """An Edge of a house, which has tried its Nodes."""
+    files = house.files
+    async with Edge.start(files.load(), store=store, files=files, settings=EAGER) as edge:
+        await edge.settled()
+        yield edge
+
+
+def candidate(house: House, *nodes: str, **values: Any) -> Snapshot:
+    """What the files of a house say when they have been written anew."""
+    house.write(*nodes, **values)
+    return house.files.load()
