@@ -1,6 +1,7 @@
 """Asks backends how they are. The only module of a Node that dials."""
 
 import asyncio
+import importlib
 import os
 import ssl
 from collections.abc import Iterator
@@ -29,46 +30,39 @@ class Backends:
     """
 
     def __init__(self) -> None:
-        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._tls: ssl.SSLContext | None = None
         self._making = asyncio.Lock()
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def ask(self, probe: Probe) -> Finding:
         """Ask once."""
         async with self._making:
-            if self._transport is None:
-                self._transport = await asyncio.to_thread(_make_transport)
+            if self._tls is None:
+                self._tls = await asyncio.to_thread(_prepare)
         async with self._places:
-            return await self._ask(self._transport, probe)
-
-    async def close(self) -> None:
-        """Let go of everything."""
-        if self._transport is not None:
-            await self._transport.aclose()
-
-    async def _ask(self, transport: "httpx.AsyncHTTPTransport", probe: Probe) -> Finding:
-        import httpx
-
-        try:
-            async with asyncio.timeout(probe.timeout):
-                status = await _status(transport, httpx.Request("GET", probe.url, headers=list(probe.headers)))
-        except TimeoutError:
-            return Finding(good=False, detail=f"no answer within {probe.timeout:g} s")
-        except Exception as error:  # noqa: BLE001
-            # Texts of foreign errors quote what they were given: URLs and headers, which hold secrets.
-            return Finding(good=False, detail=_fault(error))
-        return Finding(good=status in probe.good, detail=f"answers {status}")
+            return await _ask(probe, self._tls)
 
 
-def _make_transport() -> "httpx.AsyncHTTPTransport":
-    """Return what sends requests. Below the client of httpx nothing follows, remembers or logs a URL."""
+def _prepare() -> ssl.SSLContext:
+    """Import what asks, and make what verifies: both take their time."""
+    importlib.import_module("httpx")
+    return ssl.create_default_context()
+
+
+async def _ask(probe: Probe, tls: ssl.SSLContext) -> Finding:
     import httpx
 
-    return httpx.AsyncHTTPTransport(
-        verify=ssl.create_default_context(),
-        trust_env=False,
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-    )
+    # Below the client of httpx nothing follows, remembers or logs a URL.
+    transport = httpx.AsyncHTTPTransport(verify=tls, trust_env=False)
+    try:
+        async with asyncio.timeout(probe.timeout), transport:
+            status = await _status(transport, httpx.Request("GET", probe.url, headers=list(probe.headers)))
+    except TimeoutError:
+        return Finding(good=False, detail=f"no answer within {probe.timeout:g} s")
+    except Exception as error:  # noqa: BLE001
+        # Texts of foreign errors quote what they were given: URLs and headers, which hold secrets.
+        return Finding(good=False, detail=_fault(error))
+    return Finding(good=status in probe.good, detail=f"answers {status}")
 
 
 async def _status(transport: "httpx.AsyncHTTPTransport", request: "httpx.Request") -> int:

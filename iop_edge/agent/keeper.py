@@ -26,9 +26,6 @@ class Asker(Protocol):
     async def ask(self, probe: Probe) -> Finding:
         """Ask once; what goes wrong is a finding too."""
 
-    async def close(self) -> None:
-        """Let go of everything."""
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -73,10 +70,9 @@ class HealthKeeper:
             self._end(task)
 
     async def close(self) -> None:
-        """End all tasks, and let go of all connections."""
+        """End all tasks, and with them what they were asking."""
         self.follow(())
         await asyncio.gather(*self._ending, return_exceptions=True)
-        await self._asker.close()
 
     def _work(self, subject: Subject) -> Coroutine[None, None, None] | None:
         if subject.mode is HealthMode.PASSIVE:

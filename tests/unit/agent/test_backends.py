@@ -4,6 +4,8 @@ import asyncio
 import gc
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -43,18 +45,8 @@ def probe(
     return made
 
 
-@asynccontextmanager
-async def asking() -> AsyncIterator[Backends]:
-    backends = Backends()
-    try:
-        yield backends
-    finally:
-        await backends.close()
-
-
 async def ask_once(asked: Probe) -> Finding:
-    async with asking() as backends:
-        return await backends.ask(asked)
+    return await Backends().ask(asked)
 
 
 @asynccontextmanager
@@ -233,21 +225,21 @@ def descriptors() -> int:
 @pytest.mark.case("A13")
 def test_no_connection_is_left_of_a_question_that_is_answered_or_given_up(served: Backend) -> None:
     async def scenario() -> None:
-        async with asking() as backends:
-            await backends.ask(probe(served.url))
-            await asyncio.to_thread(served.wait_idle)
-            before = descriptors()
-            assert (await backends.ask(probe(served.url))).good
-            served.answers.clear()
-            questions = [asyncio.create_task(backends.ask(probe(served.url))) for _ in range(20)]
-            await asyncio.to_thread(served.wait_asked, 22)
-            for question in questions:
-                question.cancel()
-            await asyncio.gather(*questions, return_exceptions=True)
-            assert all(question.cancelled() for question in questions)
-            served.answers.set()
-            await asyncio.to_thread(served.wait_idle)
-            assert descriptors() == before
+        backends = Backends()
+        await backends.ask(probe(served.url))
+        await asyncio.to_thread(served.wait_idle)
+        before = descriptors()
+        assert (await backends.ask(probe(served.url))).good
+        served.answers.clear()
+        questions = [asyncio.create_task(backends.ask(probe(served.url))) for _ in range(20)]
+        await asyncio.to_thread(served.wait_asked, 22)
+        for question in questions:
+            question.cancel()
+        await asyncio.gather(*questions, return_exceptions=True)
+        assert all(question.cancelled() for question in questions)
+        served.answers.set()
+        await asyncio.to_thread(served.wait_idle)
+        assert descriptors() == before
 
     run(scenario())
 
@@ -255,12 +247,17 @@ def test_no_connection_is_left_of_a_question_that_is_answered_or_given_up(served
 def test_only_so_many_questions_are_asked_at_once(served: Backend) -> None:
     async def scenario() -> None:
         served.answers.clear()
-        async with asking() as backends:
-            questions = [asyncio.create_task(backends.ask(probe(served.url))) for _ in range(MOST_AT_ONCE + 20)]
-            await asyncio.to_thread(served.wait_asked, MOST_AT_ONCE)
-            await asyncio.wait(questions, timeout=0)
-            assert len(served.asked) == MOST_AT_ONCE
-            served.answers.set()
-            assert all(found.good for found in await asyncio.gather(*questions))
+        backends = Backends()
+        questions = [asyncio.create_task(backends.ask(probe(served.url))) for _ in range(MOST_AT_ONCE + 20)]
+        await asyncio.to_thread(served.wait_asked, MOST_AT_ONCE)
+        await asyncio.wait(questions, timeout=0)
+        assert len(served.asked) == MOST_AT_ONCE
+        served.answers.set()
+        assert all(found.good for found in await asyncio.gather(*questions))
 
     run(scenario())
+
+
+def test_node_without_probes_does_without_what_probes() -> None:
+    script = "import sys, iop_edge.agent.serve; sys.exit('httpx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=PATIENCE).returncode == 0

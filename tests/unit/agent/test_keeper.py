@@ -31,7 +31,6 @@ class World:
         self.clock = Clock()
         self.pauses: dict[asyncio.Future[None], float] = {}
         self.questions: dict[asyncio.Future[Finding], Probe] = {}
-        self.closed = False
         self.pace = Pace(self._sleep, self.clock, chance=lambda: 0.5)
 
     @property
@@ -46,9 +45,6 @@ class World:
             return await answer
         finally:
             del self.questions[answer]
-
-    async def close(self) -> None:
-        self.closed = True
 
     async def wake(self) -> list[float]:
         """Let all pauses pass; return how long they were."""
@@ -254,7 +250,7 @@ def test_closed_keeper_leaves_no_task() -> None:
         assert len(house.world.asked) == 50
         await house.keeper.close()
         assert asyncio.all_tasks() == before
-        assert house.world.closed
+        assert not house.world.questions
 
     run(scenario())
 
@@ -299,7 +295,8 @@ def test_node_probes_what_it_runs_and_nothing_that_was_only_checked_or_refused()
             await world.wake()
             assert world.asked == asked, request.generation
         await node.close()
-        assert world.closed
+        assert not world.questions
+        assert not world.pauses
 
     run(scenario())
 
