@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iop_edge.schema import table
-from iop_edge.schema.wire import MAX_DEPTH, WireError, bytes_field, decode, number_field, unknown_parts
+from iop_edge.schema.wire import MAX_DEPTH, WireError, bytes_field, decode, number_field, require_few, unknown_parts
 from iop_pb.google.protobuf import DescriptorProto
 from iop_pb.iop.config.v1 import HealthMode, LifecycleCapability, ProtocolProfile
 from iop_pb.iop.runtime.v1 import (
@@ -234,3 +234,22 @@ def test_what_is_not_known_is_found_wherever_it_stands(change: Callable[[NodeCon
 
 def test_nothing_is_unknown_in_a_known_payload() -> None:
     assert not list(unknown_parts(PAYLOAD, table.message("NodeConfigPayload")))
+
+
+@pytest.mark.parametrize(
+    ("message", "fields"),
+    [
+        pytest.param(NodeConfigPayload(), 0, id="an empty message"),
+        pytest.param(NodeConfigPayload(node_id="a", resources=[Resource(models=["m", "n"])] * 3), 4, id="a list"),
+    ],
+)
+def test_fields_are_counted_without_those_of_nested_messages(message: NodeConfigPayload, fields: int) -> None:
+    require_few(NodeConfigPayload, bytes(message), fields)
+    with pytest.raises(WireError, match="more than"):
+        require_few(NodeConfigPayload, bytes(message) + b"\x78\x00", fields)
+
+
+@pytest.mark.parametrize("broken", [b"\x0a", b"\x0a\x05ab", b"\xff" * 11, b"\x0b"])
+def test_counting_what_is_no_message_is_an_error(broken: bytes) -> None:
+    with pytest.raises(WireError):
+        require_few(NodeConfigPayload, broken, 10)
