@@ -113,7 +113,8 @@ def fuzz(session: nox.Session) -> None:
 def soak(session: nox.Session) -> None:
     """Hold the pool against its slow model for 100,000 steps, which takes some minutes."""
     _install_project(session, "test")
-    session.run("pytest", "--hypothesis-profile=soak", "tests/property/test_pool.py", *session.posargs)
+    patience = ("-o", "faulthandler_timeout=0")
+    session.run("pytest", "--hypothesis-profile=soak", *patience, "tests/property/test_pool.py", *session.posargs)
 
 
 @nox.session

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from iop_edge.ids import ModelId, NodeId, ProviderId
+from iop_edge.ids import NodeId, ProviderId
 from iop_edge.runtime import explain
 from iop_edge.runtime.dispatcher import Dispatcher
 from iop_edge.runtime.explain import Dispatch
+from iop_edge.runtime.group import Group
+from iop_edge.runtime.keys import RouteKey
 from iop_edge.runtime.lease import Lease
 from iop_edge.runtime.refusal import Refusal, RefusalReason
 from iop_edge.runtime.status import Health
@@ -20,6 +22,10 @@ from tests.unit.runtime.configs import provider, snapshot
 _PROVIDERS = ("a", "b", "c", "d")
 _NODES = ("n1", "n2")
 _MODELS = ("m", "n")
+_ROUTE = "r"
+_ROUTE_NODE = _NODES[0]
+_GROUPS = (*_MODELS, _ROUTE)
+_INSTANCE = "shared"
 
 Config = tuple[list[dict[str, Any]], dict[str, list[str]]]
 
@@ -41,7 +47,9 @@ def _provider_lists(draw: st.DrawFn) -> list[dict[str, Any]]:
                 priority=draw(st.integers(0, 1)),
                 enabled=draw(st.integers(0, 3)) > 0,
                 mode=draw(st.sampled_from(["none", "passive"])),
+                models=[f"{name}-model", "of_route"],
             ),
+            "adapter": _INSTANCE,
             **draw(_queues()),
         }
         for name in draw(st.lists(st.sampled_from(_PROVIDERS), unique=True, min_size=1))
@@ -74,14 +82,18 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(config=_configs())
     def reconfigure(self, config: Config) -> None:
-        self.pool.reconfigure(snapshot(*config).tree)
-        self.model.reconfigure(*config)
+        providers, models = config
+        of_route = [item["id"] for item in providers if item["node"] == _ROUTE_NODE]
+        route = {"model": _ROUTE, "adapter": _INSTANCE, "target": "of_route"}
+        adapters = {_ROUTE_NODE: [{"name": _INSTANCE, "type": "ollama", "enabled": True}]}
+        self.pool.reconfigure(snapshot(*config, adapters=adapters, routes=[route] if of_route else []).tree)
+        self.model.reconfigure(providers, {**models, _ROUTE: of_route} if of_route else models)
 
     @rule(changes=_provider_lists())
     def change_some(self, changes: list[dict[str, Any]]) -> None:
         changed = {item["id"]: item for item in changes}
         providers = [changed.get(name, item) for name, item in self.model.providers.items()]
-        self.reconfigure((providers, self.model.models))
+        self.reconfigure((providers, {name: self.model.models[name] for name in _MODELS if name in self.model.models}))
 
     @rule(node=st.sampled_from(_NODES), reachable=st.booleans())
     def set_reachable(self, node: str, reachable: bool) -> None:
@@ -102,9 +114,9 @@ class PoolMachine(RuleBasedStateMachine):
             (self.model.unhealthy.discard if health is Health.HEALTHY else self.model.unhealthy.add)(name)
             self.model.settle("no_provider")
 
-    @rule(model=st.sampled_from(_MODELS), avoid=st.frozensets(st.sampled_from(_PROVIDERS), max_size=1))
+    @rule(model=st.sampled_from(_GROUPS), avoid=st.frozensets(st.sampled_from(_PROVIDERS), max_size=1))
     def ask(self, model: str, avoid: frozenset[str]) -> None:
-        group = self.pool.models.get(ModelId(model))
+        group = self.group(model)
         assert (group is None) == (model not in self.model.models)
         if group is None:
             return
@@ -116,14 +128,14 @@ class PoolMachine(RuleBasedStateMachine):
         else:
             self.take_in(request.outcome, outcome)
 
-    @rule(models=st.lists(st.sampled_from(_MODELS), min_size=2, max_size=6))
+    @rule(models=st.lists(st.sampled_from(_GROUPS), min_size=2, max_size=6))
     def ask_in_a_burst(self, models: list[str]) -> None:
         for model in models:
             self.ask(model, frozenset())
 
-    @rule(model=st.sampled_from(_MODELS))
+    @rule(model=st.sampled_from(_GROUPS))
     def ask_at_once(self, model: str) -> None:
-        group = self.pool.models.get(ModelId(model))
+        group = self.group(model)
         if group is not None:
             self.take_in(self.model.ask_at_once(model), self.pool.take(group))
 
@@ -155,10 +167,14 @@ class PoolMachine(RuleBasedStateMachine):
             self.pool.close()
             self.model.close()
 
+    def group(self, name: str) -> Group | None:
+        return (self.pool.routes if name == _ROUTE else self.pool.models).get(name)
+
     def take_in(self, expected: str, outcome: Lease | Refusal) -> None:
         if isinstance(outcome, Lease):
             assert f"[{outcome.provider_id}]" == expected
-            assert outcome.target == f"{outcome.provider_id}-model"
+            is_routed = isinstance(outcome.key, RouteKey)
+            assert outcome.target == ("of_route" if is_routed else f"{outcome.provider_id}-model")
             self.held.append((outcome.provider_id, outcome))
         else:
             assert outcome.reason == expected
@@ -199,7 +215,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_is_explained_is_what_happens(self) -> None:
-        for model, group in self.pool.models.items():
+        for model, group in {**self.pool.models, **self.pool.routes}.items():
             said: Dispatch = explain.dispatch(self.pool, group)
             usable = [name for name in self.model.models[model] if self.model.is_usable(name)]
             if self.model.is_closed:
@@ -215,7 +231,7 @@ class PoolMachine(RuleBasedStateMachine):
         assert shown == {name for name, item in self.model.providers.items() if not item["enabled"]}
 
 
-_RULES = ("POL-01", "POL-02", "POL-03", "POL-05")
+_RULES = ("POL-01", "POL-02", "POL-03", "POL-05", "POL-10")
 TestPool = PoolMachine.TestCase
 for _id in _RULES:
     TestPool = pytest.mark.contract(_id)(TestPool)
