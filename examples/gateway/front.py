@@ -1,6 +1,6 @@
 """A small OpenAI-compatible front: what the config means when a request comes.
 
-`python examples/gateway/front.py edge.yaml` serves `/v1/chat/completions` and `/v1/models` on the config's
+`python -m examples.gateway.front edge.yaml` serves `/v1/chat/completions` and `/v1/models` on the config's
 `openai.listen`, through the provider pool of an Edge in the same process. SIGHUP makes it read the file again.
 
 It is an example. It calls the backends itself, where a real Edge would have the Nodes call them.
@@ -11,201 +11,194 @@ import asyncio
 import json
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, fields
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import httpx
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 import iop_edge
+from examples.gateway.answer import Answer, Meter
+from examples.gateway.asked import Asked, read_body
+from examples.gateway.backends import BackendError, Backends
+from examples.gateway.connection import while_connected
+from iop_edge import (
+    ConfigError,
+    Edge,
+    EdgeError,
+    Execution,
+    Lease,
+    NoProviderError,
+    RefusalReason,
+    RequestFacts,
+    RequestRefusal,
+    openai_error,
+)
+from iop_edge.ids import ProviderId
+from iop_edge.runtime.openai_error import OpenAIError
 
 LOG: Final = logging.getLogger("gateway")
-MOST_BYTES: Final = 4 * 1024 * 1024
-CHARACTERS_PER_TOKEN: Final = 4
-"""A rough guess. A real front asks the model's tokenizer."""
+USAGE_LOG: Final = logging.getLogger("gateway.usage")
 
 
-@dataclass(frozen=True)
-class Backend:
-    """Where an adapter instance connects to; its headers are secrets."""
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a client, or a backend that answers whole, may send."""
 
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    timeout: float | None
-
-
-class RefusedError(Exception):
-    """The request is answered with an error; no provider runs it."""
-
-    def __init__(self, status: int, code: str, message: str, param: str | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        kind = "invalid_request_error" if status < 500 else "server_error"
-        self.body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
-
-    @classmethod
-    def of(cls, refusal: iop_edge.RequestRefusal | iop_edge.Refusal) -> "RefusedError":
-        """Return the error for a refusal of the policy or of the pool."""
-        error = iop_edge.openai_error(refusal)
-        return cls(error.status, error.code, error.message, error.param)
+    body_bytes: int = 4 << 20
+    body_seconds: float = 30.0
+    answer_bytes: int = 32 << 20
 
 
-class ProviderFailedError(Exception):
-    """The provider has not begun to answer: another one may be tried."""
-
-
-class Relay:
-    """Hands on what a provider streams, and gives its place back when that ends, or the caller has gone."""
-
-    def __init__(self, upstream: httpx.Response, held: AsyncExitStack) -> None:
-        self._held = held
-        self._response = StreamingResponse(
-            _chunks(upstream), upstream.status_code, media_type=upstream.headers.get("content-type")
-        )
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream to the caller."""
-        async with self._held:
-            await self._response(scope, receive, send)
+DEFAULT_BOUNDS: Final = Bounds()
 
 
 class Gateway:
-    """The front of one Edge."""
+    """The front of one Edge; `app` is the web application."""
 
-    def __init__(self, edge: iop_edge.Edge, client: httpx.AsyncClient) -> None:
+    def __init__(self, edge: Edge, backends: Backends, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self._edge = edge
-        self._client = client
         self.app = Starlette(
             routes=[
+                Route("/v1/chat/completions", ChatCompletions(edge, backends, bounds), methods=["POST"]),
                 Route("/v1/models", self._models),
-                Route("/v1/chat/completions", self._complete, methods=["POST"]),
-            ],
-            exception_handlers={RefusedError: _refused},
+            ]
         )
 
     async def _models(self, request: Request) -> Response:
-        policy = self._edge.policy
-        principal = policy.authenticate(iop_edge.RequestFacts("", request.headers.items(), 0))
-        if isinstance(principal, iop_edge.RequestRefusal):
-            raise RefusedError.of(principal)
-        return JSONResponse({"object": "list", "data": [{"id": name, "object": "model"} for name in policy.names()]})
+        caller = self._edge.policy.authenticate(RequestFacts(None, request.headers.items(), 0))
+        if isinstance(caller, RequestRefusal):
+            return _refused(openai_error(caller))
+        owner = str(self._edge.snapshot.tree["edge"]["id"])
+        names = self._edge.policy.names()
+        listed = [{"id": name, "object": "model", "created": 0, "owned_by": owner} for name in names]
+        return JSONResponse({"object": "list", "data": listed})
 
-    async def _complete(self, request: Request) -> ASGIApp:
-        body = await _body(request)
-        facts = iop_edge.RequestFacts(
-            model=body.get("model"),
-            headers=request.headers.items(),
-            estimated_input_tokens=len(json.dumps(body.get("messages"))) // CHARACTERS_PER_TOKEN,
-            max_tokens=body.get("max_tokens"),
-            max_completion_tokens=body.get("max_completion_tokens"),
-        )
-        execution = self._edge.policy.prepare(facts)
-        if isinstance(execution, iop_edge.RequestRefusal):
-            raise RefusedError.of(execution)
-        return await _unless_gone(request, self._execute(execution, body))
 
-    async def _execute(self, execution: iop_edge.Execution, body: dict[str, Any]) -> ASGIApp:
-        """Try one provider after the other until one begins to answer."""
-        failed: list[str] = []
-        while True:
+class ChatCompletions:
+    """`POST /v1/chat/completions`, as an ASGI application: when it returns, whatever ended it, its lease is over."""
+
+    def __init__(self, edge: Edge, backends: Backends, bounds: Bounds) -> None:
+        self._edge = edge
+        self._backends = backends
+        self._bounds = bounds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        try:
+            prepared = await self._prepared(request)
+        except ClientDisconnect:
+            return
+        if isinstance(prepared, OpenAIError):
+            await _refused(prepared)(scope, receive, send)
+        else:
+            await while_connected(receive, self._serve(*prepared, Answer(send)))
+
+    async def _prepared(self, request: Request) -> tuple[Asked, Execution] | OpenAIError:
+        """Say what is to be carried out. Who is not known is told so before the body is read."""
+        caller = self._edge.policy.authenticate(RequestFacts(None, request.headers.items(), 0))
+        if isinstance(caller, RequestRefusal):
+            return openai_error(caller)
+        try:
+            async with asyncio.timeout(self._bounds.body_seconds):
+                text = await _joined(request.stream(), self._bounds.body_bytes)
+        except TimeoutError:
+            return OpenAIError(408, "invalid_request_error", "request_timeout", "the body did not come in time")
+        if text is None:
+            message = f"the body may have {self._bounds.body_bytes} bytes"
+            return OpenAIError(413, "invalid_request_error", "request_too_large", message)
+        asked = read_body(text)
+        if isinstance(asked, OpenAIError):
+            return asked
+        execution = self._edge.policy.prepare(asked.facts(request.headers))
+        return openai_error(execution) if isinstance(execution, RequestRefusal) else (asked, execution)
+
+    async def _serve(self, asked: Asked, execution: Execution, answer: Answer) -> None:
+        """Try one provider after the other, until one of them has begun to answer."""
+        tried: set[ProviderId] = set()
+        fault = ""
+        while not answer.has_begun:
             try:
-                return await self._try(execution, body, failed)
-            except ProviderFailedError:
-                continue
-            except iop_edge.NoProviderError as error:
-                if failed:
-                    raise RefusedError(502, "provider_failed", "no provider could answer") from None
-                raise RefusedError.of(error.refusal) from None
+                async with self._edge.pool.acquire_for(execution.key, avoid=tried) as lease:
+                    tried.add(lease.provider_id)
+                    await self._execute(lease, asked, execution, answer)
+                    return
+            except BackendError as error:
+                fault = str(error)
+                LOG.warning("%s: %s", lease.provider_id, fault)
+            except NoProviderError as error:
+                nobody_is_left = fault and error.refusal.reason is RefusalReason.NO_PROVIDER
+                await answer.error(_provider_failed(fault) if nobody_is_left else openai_error(error.refusal))
+                return
+        await answer.error(_provider_failed(fault))
 
-    async def _try(self, execution: iop_edge.Execution, body: dict[str, Any], failed: list[str]) -> ASGIApp:
-        async with AsyncExitStack() as stack:
-            lease = await stack.enter_async_context(self._edge.pool.acquire_for(execution.key, avoid=failed))
-            backend = self._backend(lease)
-            headers = execution.headers_for(lease.provider_id, lease.category, backend.headers)
-            if isinstance(headers, iop_edge.RequestRefusal):
-                raise RefusedError.of(headers)
-            sent = {**body, "model": lease.target}
-            sent.pop("max_completion_tokens", None)
-            if execution.max_tokens is not None:
-                sent["max_tokens"] = execution.max_tokens
-            call = self._client.stream("POST", backend.url, json=sent, headers=headers, timeout=backend.timeout)
-            try:
-                upstream = await stack.enter_async_context(call)
-            except httpx.HTTPError:
-                failed.append(lease.provider_id)
-                raise ProviderFailedError from None
-            if upstream.status_code >= 500:
-                failed.append(lease.provider_id)
-                raise ProviderFailedError
-            if body.get("stream") and upstream.is_success:
-                return Relay(upstream, stack.pop_all())
-            answer = json.loads(await upstream.aread())
-            used = answer.get("usage", {})
-            LOG.info("%s", execution.usage(lease, used.get("prompt_tokens", 0), used.get("completion_tokens", 0)))
-            return JSONResponse(answer, upstream.status_code)
-
-    def _backend(self, lease: iop_edge.Lease) -> Backend:
-        """Look up where a lease's adapter instance connects to, in the running config."""
-        (node,) = (node for node in self._edge.snapshot.config.nodes if node.id == lease.node_id)
-        (adapter,) = (adapter for adapter in node.adapters if adapter.name == lease.adapter)
-        timeout = adapter.request_timeout_ms
-        return Backend(f"{adapter.base_url}/chat/completions", adapter.headers, timeout / 1000 if timeout else None)
+    async def _execute(self, lease: Lease, asked: Asked, execution: Execution, answer: Answer) -> None:
+        """Carry the request out where the lease says."""
+        adapter = self._backends.adapter_of(lease)
+        headers = execution.headers_for(lease.provider_id, lease.category, adapter.headers)
+        if isinstance(headers, RequestRefusal):
+            await answer.error(openai_error(headers))
+            return
+        meter = Meter(asked.input_tokens())
+        try:
+            async with self._backends.ask(adapter, headers, asked.body_for(execution, lease.target)) as response:
+                if response.status_code == 200 and asked.streams:
+                    await _relay_events(response, meter, answer)
+                else:
+                    await _relay_whole(response, meter, answer, self._bounds.answer_bytes)
+        finally:
+            # A stream that was cut has used tokens, too.
+            if answer.has_begun:
+                _log_usage(execution, lease, meter)
 
 
-async def _body(request: Request) -> dict[str, Any]:
-    data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > MOST_BYTES:
-            raise RefusedError(413, "request_too_large", f"a request has at most {MOST_BYTES} bytes")
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError):
-        raise RefusedError(400, "invalid_json", "the body is not JSON") from None
-    if not isinstance(body, dict):
-        raise RefusedError(400, "invalid_json", "the body must be a JSON object")
-    return body
+async def _relay_events(response: httpx.Response, meter: Meter, answer: Answer) -> None:
+    async for part in response.aiter_raw():
+        meter.see_part(part)
+        await answer.part(part)
+    if not meter.is_complete:
+        raise BackendError("the backend broke off")
+    await answer.end()
 
 
-async def _unless_gone(request: Request, work: Awaitable[ASGIApp]) -> ASGIApp:
-    """Do the work, unless the caller goes away meanwhile: a request that nobody waits for takes no place."""
-    working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnect(request))
-    try:
-        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        return Response(status_code=499)
-    finally:
-        for task in (working, gone):
-            task.cancel()
-        await asyncio.gather(working, gone, return_exceptions=True)
+async def _relay_whole(response: httpx.Response, meter: Meter, answer: Answer, most_bytes: int) -> None:
+    body = await _joined(response.aiter_raw(), most_bytes)
+    if body is None:
+        raise BackendError("the backend answered more than is taken")
+    meter.see_whole(body)
+    await answer.whole(response.status_code, body)
 
 
-async def _disconnect(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+async def _joined(parts: AsyncIterator[bytes], most_bytes: int) -> bytes | None:
+    """Return what comes in parts, whole; None: it is too much."""
+    whole = bytearray()
+    async for part in parts:
+        whole += part
+        if len(whole) > most_bytes:
+            return None
+    return bytes(whole)
 
 
-async def _chunks(upstream: httpx.Response) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in upstream.aiter_raw():
-            yield chunk
-    except httpx.HTTPError:
-        # The head has been sent: all that is left is to say so in the stream, and to end it.
-        error = RefusedError(502, "provider_failed", "the provider stopped in the middle of its answer")
-        yield f"data: {json.dumps(error.body)}\n\n".encode()
+def _refused(error: OpenAIError) -> Response:
+    return JSONResponse(error.body(), error.status)
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusedError)
-    return JSONResponse(error.body, error.status)
+def _provider_failed(why: str) -> OpenAIError:
+    return OpenAIError(502, "server_error", "provider_failed", why)
+
+
+def _log_usage(execution: Execution, lease: Lease, meter: Meter) -> None:
+    record = execution.usage(lease, meter.input_tokens, meter.output_tokens)
+    shown: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields(record)}
+    USAGE_LOG.info("%s", json.dumps({**shown, "labels": dict(record.labels)}))
 
 
 async def serve(path: str) -> None:
@@ -213,25 +206,31 @@ async def serve(path: str) -> None:
     snapshot = iop_edge.load(path)
     front = snapshot.config.openai
     assert front is not None, "a snapshot has every section"
-    host, _, port = str(front.listen).rpartition(":")
-    async with iop_edge.Edge.start(snapshot) as edge, httpx.AsyncClient(trust_env=False) as client:
+    listen = urlsplit(f"//{front.listen}")
+    async with Edge.start(snapshot) as edge:
         hangup = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hangup.set)
         reloading = asyncio.create_task(_reload(edge, path, hangup))
+        backends = Backends(edge)
         server = uvicorn.Server(
-            uvicorn.Config(Gateway(edge, client).app, host=host, port=int(port), log_level="warning")
+            uvicorn.Config(
+                Gateway(edge, backends).app, host=listen.hostname or "", port=listen.port or 0, log_level="warning"
+            )
         )
-        await server.serve()
-        reloading.cancel()
+        try:
+            await server.serve()
+        finally:
+            reloading.cancel()
+            await backends.close()
 
 
-async def _reload(edge: iop_edge.Edge, path: str, hangup: asyncio.Event) -> None:
+async def _reload(edge: Edge, path: str, hangup: asyncio.Event) -> None:
     while True:
         await hangup.wait()
         hangup.clear()
         try:
-            result = await edge.refresh(iop_edge.load(path))
-        except iop_edge.ConfigError as error:
+            result = await edge.refresh(await asyncio.to_thread(iop_edge.load, path))
+        except (ConfigError, EdgeError) as error:
             LOG.error("%s", error)
         else:
             LOG.warning("%s, revision %d", result.status.value, edge.revision)
@@ -241,8 +240,7 @@ def main() -> None:
     """Serve."""
     parser = argparse.ArgumentParser(description="A small OpenAI-compatible front.")
     parser.add_argument("config")
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
     asyncio.run(serve(parser.parse_args().config))
 
 

@@ -22,6 +22,7 @@ pytest.importorskip("uvicorn", reason="the extra `gateway` is not installed")
 import uvicorn
 
 from examples.gateway.backend import Backend
+from examples.gateway.backends import Backends
 from examples.gateway.front import Gateway
 
 TOKEN = "principal-s3cr3t"
@@ -119,9 +120,9 @@ async def world(changes: dict[str, dict[str, Any]] | None = None, **front: Any) 
                 iop_edge.Edge.start(here.config(changes, front), settings=EAGER)
             )
             await here.edge.settled()
-            limits = httpx.Limits(max_connections=None)
-            client = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, limits=limits))
-            here.url = await stack.enter_async_context(served(Gateway(here.edge, client).app))
+            backends = Backends(here.edge)
+            stack.push_async_callback(backends.close)
+            here.url = await stack.enter_async_context(served(Gateway(here.edge, backends).app))
             yield here
 
 

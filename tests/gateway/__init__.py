@@ -1,0 +1,1 @@
+"""The example gateway, over real sockets."""
