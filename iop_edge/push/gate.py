@@ -2,8 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 
 class SendGate:
@@ -25,36 +24,16 @@ class SendGate:
         self._bytes = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    @asynccontextmanager
-    async def place(self, size: int) -> AsyncIterator[Callable[[], None]]:
-        """Wait for a place and hold it until the yielded function is called, the block ends, or the hold is over.
+    def place(self, size: int) -> "Place":
+        """Return a context that waits for a place, and yields what is to be called when all is sent.
 
-        The bytes count until the function is called or the block ends.
+        The place is held until then, until the block ends, or until the hold is over; the bytes count until then or
+        until the block ends.
         """
-        await self._enter(size)
-        holds_place = holds_bytes = True
+        return Place(self, size, self._hold)
 
-        def give_up_place() -> None:
-            nonlocal holds_place
-            if holds_place:
-                holds_place = False
-                self._leave(places=1)
-
-        def sent() -> None:
-            nonlocal holds_bytes
-            give_up_place()
-            if holds_bytes:
-                holds_bytes = False
-                self._leave(size=size)
-
-        expiry = asyncio.get_running_loop().call_later(self._hold, give_up_place)
-        try:
-            yield sent
-        finally:
-            expiry.cancel()
-            sent()
-
-    async def _enter(self, size: int) -> None:
+    async def enter(self, size: int) -> None:
+        """Take a place, once there is one."""
         if not self._waiting and self._has_room(size):
             self._take(size)
             return
@@ -66,7 +45,7 @@ class SendGate:
             if turn.cancelled():
                 self._let_in()  # whoever came after may fit where this one did not
             else:
-                self._leave(places=1, size=size)
+                self.leave(places=1, size=size)
             raise
 
     def _has_room(self, size: int) -> bool:
@@ -76,7 +55,8 @@ class SendGate:
         self._free_places -= 1
         self._bytes += size
 
-    def _leave(self, *, places: int = 0, size: int = 0) -> None:
+    def leave(self, *, places: int = 0, size: int = 0) -> None:
+        """Give up what was taken, and let in who waits for it."""
         self._free_places += places
         self._bytes -= size
         self._let_in()
@@ -90,3 +70,37 @@ class SendGate:
                 self._take(size)
                 turn.set_result(None)
             self._waiting.popleft()
+
+
+class Place:
+    """A place in a gate, for as long as a block runs or something is being sent."""
+
+    __slots__ = ("_expiry", "_gate", "_has_sent", "_hold", "_holds_place", "_size")
+
+    def __init__(self, gate: SendGate, size: int, hold: float) -> None:
+        self._gate = gate
+        self._size = size
+        self._hold = hold
+        self._holds_place = False
+        self._has_sent = False
+
+    async def __aenter__(self) -> Callable[[], None]:
+        await self._gate.enter(self._size)
+        self._holds_place = True
+        self._expiry = asyncio.get_running_loop().call_later(self._hold, self._give_up_place)
+        return self._sent
+
+    async def __aexit__(self, *_: object) -> None:
+        self._sent()
+
+    def _give_up_place(self) -> None:
+        if self._holds_place:
+            self._holds_place = False
+            self._gate.leave(places=1)
+
+    def _sent(self) -> None:
+        self._expiry.cancel()
+        self._give_up_place()
+        if not self._has_sent:
+            self._has_sent = True
+            self._gate.leave(size=self._size)

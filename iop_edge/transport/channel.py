@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import betterproto2
 from grpclib.client import Channel, Handler, Stream
@@ -23,6 +23,8 @@ from iop_edge.transport.guarded import GuardedProtocol
 _R = TypeVar("_R", bound=betterproto2.Message)
 _Metadata = tuple[tuple[str, str], ...]
 _REQUEST_TYPE = cast("type[betterproto2.Message | bytes]", betterproto2.Message)  # the codec takes both
+_LATER: Final = 1.0
+"""The peer is told a deadline that is so many seconds later than the real one, which is kept here."""
 
 
 class TlsRefusedError(ConnectionError):
@@ -189,12 +191,10 @@ class ClientChannel(Channel):
     async def _call(
         self, route: str, cardinality: Cardinality, reply_type: type[_R], metadata: _Metadata, deadline: float | None
     ) -> AsyncIterator[Stream[betterproto2.Message | bytes, _R]]:
-        # grpclib's own deadline is the later one: it swallows cancellations that come near it.
-        timeout = None if deadline is None else deadline + 1
         try:
-            async with self.request(
-                route, cardinality, _REQUEST_TYPE, reply_type, timeout=timeout, metadata=metadata
-            ) as call:
+            async with self.request(route, cardinality, _REQUEST_TYPE, reply_type, metadata=metadata) as call:
+                if deadline is not None:
+                    hooks.tell_deadline(call, deadline + _LATER)
                 yield call
         except H2Error:
             raise StreamTerminatedError("the connection broke the protocol") from None

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 from typing import Any, Final, Protocol, cast
 
+from grpclib.client import Stream
+from grpclib.metadata import Deadline
 from grpclib.protocol import H2Protocol
 from grpclib.server import Handler
 from h2.connection import H2Connection
@@ -78,6 +80,25 @@ def bound_messages(call: HasH2Stream, limit: int, refuse: Callable[[Flaw, str], 
         return data
 
     stream.recv_data = bounded
+
+
+class _ToldDeadline(Deadline):
+    """The same words for every call: what is sent often is remembered, and then sent as one byte."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(_timestamp=0)
+        self._seconds = seconds
+
+    def time_remaining(self) -> float:
+        return self._seconds
+
+
+def tell_deadline(call: Stream[Any, Any], seconds: float) -> None:
+    """Tell the peer a deadline that nobody keeps at this end. Called before the request is sent.
+
+    A deadline that grpclib is given it also keeps, with a timer that swallows cancellations that come near its time.
+    """
+    call._deadline = _ToldDeadline(seconds)  # noqa: SLF001
 
 
 def send_in_batches(call: HasH2Stream) -> None:
