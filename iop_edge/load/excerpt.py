@@ -84,6 +84,8 @@ class _Notes:
                 columns.setdefault(span.line - 1, []).append(span.column - 1)
         self.lines = {line: _Line(wanted) for line, wanted in columns.items()}
         self.noted: set[TextPosition] = set()
+        self.begun: set[int] = set()
+        """The lines on which something begins that was noted."""
         self.vouched: set[TextPosition] = set()
         self.secret: set[TextPosition] = set()
         self.read_to = 0
@@ -100,6 +102,7 @@ class _Notes:
                 line.starts.append(start)
                 line.stretches.append(stretch)
                 self.noted.add(stretch.start)
+                self.begun.add(stretch.start.line)
 
     def tokens(self, number: int, column: int, length: int) -> Iterator[Token]:
         """Yield what was noted on a line near a column."""
@@ -130,15 +133,16 @@ class _Watcher(Decoder):
         super().refuse_duplicate(first, key, trail)
 
     def scalar_value(self, event: Event, slot: Slot, trail: Trail, *, plain: bool) -> Any:
-        map_key = str(trail[1]) if trail is not None and trail[2] else ""
-        if slot.field.masked or is_secret(slot.field, event.value, map_key):
-            self._notes.secret.update({_place(event.start_mark)} & self._notes.noted)
-        else:
-            self._vouch(event)
+        if event.start_mark.line in self._notes.begun:
+            map_key = str(trail[1]) if trail is not None and trail[2] else ""
+            if slot.field.masked or is_secret(slot.field, event.value, map_key):
+                self._notes.secret.update({_place(event.start_mark)} & self._notes.noted)
+            else:
+                self._vouch(event)
         return super().scalar_value(event, slot, trail, plain=plain)
 
     def _vouch_for_key(self, key: Event) -> None:
-        if is_one_word(key.value):
+        if key.start_mark.line in self._notes.begun and is_one_word(key.value):
             self._vouch(key)
 
     def _vouch(self, event: Event) -> None:
@@ -150,13 +154,20 @@ class _Watcher(Decoder):
         event = self._read()
         kind = event.__class__
         if kind is ScalarEvent:
-            self._note(event, is_plain_sight=_is_word_of_ours(event))
+            if self._is_wanted(event):
+                self._note(event, is_plain_sight=_is_word_of_ours(event))
         elif kind is AliasEvent:
-            self._note(event, is_plain_sight=event.anchor in self._anchors)
+            if self._is_wanted(event):
+                self._note(event, is_plain_sight=event.anchor in self._anchors)
         elif kind in STARTS and event.anchor is not None:
             self._anchors.add(event.anchor)
         self._notes.read_to = sys.maxsize if kind is StreamEndEvent else event.end_mark.line
         return event
+
+    def _is_wanted(self, event: Event) -> bool:
+        """Tell whether an event may stand on a wanted line: most stand on one line, and few lines are wanted."""
+        line = event.start_mark.line
+        return line in self._notes.lines or line != event.end_mark.line
 
     def _note(self, event: Event, *, is_plain_sight: bool) -> None:
         self._notes.add(_Stretch(_place(event.start_mark), _place(event.end_mark), is_plain_sight))
