@@ -4,7 +4,6 @@ Two things hold between any two calls. A request never waits while a provider th
 that waits stands in the queue of at least one provider.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from heapq import heapify, heappop, heapreplace
 from typing import Final
@@ -18,7 +17,7 @@ from iop_edge.runtime.keys import DispatchKey, ModelKey, RouteKey
 from iop_edge.runtime.lease import Lease
 from iop_edge.runtime.observer import Observer
 from iop_edge.runtime.refusal import Refusal, RefusalReason
-from iop_edge.runtime.seat import Seat
+from iop_edge.runtime.seat import Seat, arrival
 from iop_edge.runtime.status import Health
 from iop_edge.runtime.waiter import Waiter
 from iop_edge.schema.values import ReadTree
@@ -213,16 +212,13 @@ class Dispatcher:
                 self._watch(deadline, waiter, seat)
 
     def _enter(self, waiter: Waiter, seat: Seat) -> None:
-        """Put a request where it belongs in a queue, by its arrival. A deadline that has begun there once stays."""
+        """Put a request at the end of a queue. A deadline that has begun there once stays."""
         if seat.id not in waiter.deadlines:
             timeout = seat.present.queue.timeout
             waiter.deadlines[seat.id] = None if timeout is None else self._clock() + timeout
         deadline = waiter.deadlines[seat.id]
-        last = next(reversed(seat.queue), waiter)
         waiter.queues[seat] = None
         seat.queue[waiter] = None
-        if last.arrival > waiter.arrival:
-            seat.queue = OrderedDict.fromkeys(sorted(seat.queue, key=_arrival))
         if deadline is not None:
             self._watch(deadline, waiter, seat)
 
@@ -240,10 +236,12 @@ class Dispatcher:
 
     def _admit(self, seat: Seat) -> None:
         """Let those into the queue who found it full, as far as there is room."""
+        last = seat.last_in_queue()
         while seat.outside and seat.places and seat.has_queue_room():
             waiter = next(iter(seat.outside))
             waiter.step_out(seat)
             self._join(waiter, seat)
+        seat.put_in_order(last)
 
     def _withdraw(self, waiter: Waiter) -> None:
         self._leave_all(waiter)
@@ -263,11 +261,11 @@ class Dispatcher:
         lines = [(first.arrival, place, seat) for place, seat in enumerate(seats) if (first := seat.first_in_line())]
         heapify(lines)
         while lines:
-            arrival, place, seat = lines[0]
+            came, place, seat = lines[0]
             first = seat.first_in_line()
             if first is None or seat.in_flight >= seat.places:
                 heappop(lines)
-            elif first.arrival != arrival:
+            elif first.arrival != came:
                 heapreplace(lines, (first.arrival, place, seat))
             else:
                 self._settle(first, self._grant(first.best(), first.group))
@@ -357,8 +355,10 @@ class Dispatcher:
         ]
         for waiter in newcomers:
             waiter.step_out(seat)
-        for waiter in sorted(newcomers, key=_arrival):
+        last = seat.last_in_queue()
+        for waiter in sorted(newcomers, key=arrival):
             self._join(waiter, seat)
+        seat.put_in_order(last)
 
     def _forget_if_gone(self, seat: Seat) -> None:
         if seat.provider is None and not seat.in_flight:
@@ -369,7 +369,3 @@ class Dispatcher:
 
 def _open_seats(group: Group, avoid: Collection[ProviderId]) -> list[Seat]:
     return [seat for seat in group.seats if seat.places and seat.id not in avoid]
-
-
-def _arrival(waiter: Waiter) -> int:
-    return waiter.arrival

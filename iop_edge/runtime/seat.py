@@ -1,6 +1,7 @@
 """What is remembered of a provider id while configs come and go: its requests, its turn, its health, its line."""
 
 from collections import OrderedDict
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from iop_edge.ids import ProviderId
@@ -83,3 +84,26 @@ class Seat:
     def has_queue_room(self) -> bool:
         """Tell whether one more may wait."""
         return len(self.queue) < self.present.queue.limit
+
+    def last_in_queue(self) -> "Waiter | None":
+        """Return who stands at the end of the queue."""
+        return next(reversed(self.queue), None)
+
+    def put_in_order(self, last: "Waiter | None") -> None:
+        """Move those up who came earlier than others in the queue. They have joined, in order, behind `last`.
+
+        All at once: many may join a line in which many stand.
+        """
+        joined = [] if last is None else list(takewhile(lambda waiter: waiter is not last, reversed(self.queue)))
+        if last is None or not joined or last.arrival < joined[-1].arrival:
+            return
+        if joined[0].arrival < next(iter(self.queue)).arrival:
+            for waiter in joined:
+                self.queue.move_to_end(waiter, last=False)
+        else:
+            self.queue = OrderedDict.fromkeys(sorted(self.queue, key=arrival))
+
+
+def arrival(waiter: "Waiter") -> int:
+    """Return the number by which a request stands in line."""
+    return waiter.arrival

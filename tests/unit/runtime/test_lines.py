@@ -1,5 +1,8 @@
 """Who stands where in a line when several things change at once, and what is left when all is over."""
 
+import sys
+from types import FrameType
+
 import pytest
 
 from iop_edge.ids import NodeId, ProviderId
@@ -113,6 +116,62 @@ def test_a_request_that_leaves_and_comes_back_often_costs_no_more_memory_each_ti
         desk.dispatcher.set_health(NodeId("n1"), ProviderId("a"), Health.HEALTHY)
     assert desk.queued("a") == 1
     assert len(desk.dispatcher._deadlines._heap) < 200
+
+
+def calls_of_a_provider_gained_by_a_model(waiting: int) -> int:
+    """Count the calls that it takes to let so many join a line in which as many stand who came later."""
+    providers = provider("a", max_queue=10_000), provider("z", max_queue=10_000)
+    desk = Desk(*providers, models={"m": ["a"], "n": ["z"]})
+    desk.ask("on_a")
+    desk.ask("on_z", *(f"early {number}" for number in range(waiting)), model="n")
+    desk.ask(*(f"late {number}" for number in range(waiting)))
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        desk.configure(*providers, models={"m": ["a"], "n": ["z", "a"]})
+    finally:
+        sys.setprofile(None)
+    assert desk.queued("a") == 2 * waiting
+    return calls
+
+
+@pytest.mark.contract("POL-02")
+def test_many_who_join_a_line_of_many_cost_each_no_more_than_few() -> None:
+    assert calls_of_a_provider_gained_by_a_model(1600) < 3 * calls_of_a_provider_gained_by_a_model(800)
+
+
+@pytest.mark.contract("POL-02")
+@pytest.mark.parametrize(
+    ("arrivals", "room"),
+    [
+        (["n:1", "n:2", "m:3", "m:4"], 4),
+        (["m:1", "n:2", "m:3", "n:4"], 4),
+        (["m:1", "m:2", "n:3", "n:4"], 4),
+        (["n:1", "m:2", "n:3", "m:4"], 3),
+    ],
+    ids=["who join came first", "they came in between", "they came last", "not all of them have room"],
+)
+def test_a_line_that_others_join_is_served_in_the_order_of_arrival(arrivals: list[str], room: int) -> None:
+    providers = provider("a", max_queue=room), provider("z")
+    desk = Desk(*providers, models={"m": ["a"], "n": ["z"]})
+    desk.ask("0")
+    desk.ask("on_z", model="n")
+    names = [name for _, name in (item.split(":") for item in arrivals)]
+    for item in arrivals:
+        model, name = item.split(":")
+        desk.ask(name, model=model)
+    desk.configure(*providers, models={"m": ["a"], "n": ["z", "a"]})
+    if room < len(arrivals):
+        # Who stands before the door moves in behind nobody who came later.
+        desk.cancel("4")
+    for before, name in zip(["0", *names], names[:room], strict=False):
+        desk.end(before)
+        assert desk[name] == "a"
 
 
 def test_a_closed_pool_explains_that_it_takes_nobody() -> None:
