@@ -164,6 +164,8 @@ class ProviderPool:
 
 
 def _ids(names: Collection[str]) -> Collection[ProviderId]:
+    if isinstance(names, str):
+        raise TypeError("avoid must be a collection of provider ids; one id alone would be taken for its letters")
     return frozenset(map(ProviderId, names)) if names else NOBODY
 
 

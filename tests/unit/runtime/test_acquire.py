@@ -174,6 +174,15 @@ def test_what_nobody_can_serve_is_refused_at_once(enter: Callable[[ProviderPool]
     run(test)
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [ProviderPool.acquire, ProviderPool.acquire_route, ProviderPool.try_acquire],
+)
+def test_one_id_alone_is_not_taken_for_a_collection_of_its_letters(ask: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match="avoid"):
+        ask(pool_of(), "m", avoid="gpu-a")
+
+
 def test_a_request_may_be_made_again_but_not_twice_at_once() -> None:
     async def test() -> None:
         request = pool_of(capacity=2).acquire("m")
