@@ -74,7 +74,10 @@ class ProviderAuth:
     def apply(
         self, token: ForwardedToken | RequestRefusal | None, configured: Mapping[str, str]
     ) -> dict[str, str] | RequestRefusal:
-        """Return the headers for a provider that may have the token: it takes the place of a configured one."""
+        """Return the headers for a provider that may have the token: it takes the place of a configured one.
+
+        What the config has under the name of the header that the token came in does not go with it.
+        """
         if isinstance(token, RequestRefusal):
             return token
         if token is None:
@@ -82,8 +85,8 @@ class ProviderAuth:
                 return dict(configured)
             message = f"this provider needs your own token in the header {self.from_header}"
             return RequestRefusal(RequestRefusalReason.PROVIDER_TOKEN_MISSING, message, self.from_header)
-        target = self.target_header.lower()
-        headers = {name: value for name, value in configured.items() if name.lower() != target}
+        replaced = (self.target_header.lower(), self.from_header.lower())
+        headers = {name: value for name, value in configured.items() if name.lower() not in replaced}
         headers[self.target_header] = f"{self.scheme} {token.reveal()}".lstrip(" ")
         return headers
 

@@ -145,7 +145,8 @@ class Try(NamedTuple):
         if self.shown != (self.own,):
             return None
         target = auth["target_header"]
-        kept = {name: value for name, value in self.configured.items() if name.lower() != target.lower()}
+        replaced = (target.lower(), "x-own")
+        kept = {name: value for name, value in self.configured.items() if name.lower() not in replaced}
         return {**kept, target: f"{auth['scheme']} {self.own}" if auth["scheme"] else self.own}
 
 

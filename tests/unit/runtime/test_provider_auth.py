@@ -33,6 +33,9 @@ def sent(auth: Mapping[str, Any], headers: Any, configured: Mapping[str, str], c
             {"Authorization": "k", "authorization": "k", "AUTHORIZATION": "k"},
             {"Authorization": f"Bearer {OWN}"},
         ),
+        ({}, {"X-Own": OWN}, {"x-own": "k", "X-T": "1"}, {"X-T": "1", "Authorization": f"Bearer {OWN}"}),
+        ({"target_header": "X-Own"}, {"X-Own": OWN}, {"x-own": "k"}, {"X-Own": f"Bearer {OWN}"}),
+        ({"required": False}, {}, {"X-Own": "k"}, {"X-Own": "k"}),
         ({"scheme": ""}, {"X-Own": OWN}, {}, {"Authorization": OWN}),
         (
             {"scheme": "Token", "target_header": "X-Key"},
