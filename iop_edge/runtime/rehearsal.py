@@ -65,6 +65,8 @@ def _make_unhealthy(dispatcher: Dispatcher, provider_id: ProviderId) -> None:
 
 def _let_wait(dispatcher: Dispatcher, provider_id: ProviderId, count: int) -> None:
     seat = dispatcher.seat(provider_id)
+    if count and not seat.groups:
+        raise RehearsalError(f"{count} cannot wait for provider {provider_id!r}: no model and no route leads to it")
     for group in list(seat.groups)[:1]:
         others = [other.id for other in group.seats if other is not seat]
         outcomes = (dispatcher.take_or_wait(group, others) for _ in range(count))

@@ -87,6 +87,7 @@ def test_candidates_tell_the_load_that_was_made_up() -> None:
         (Load(ids({"q": 2}), ids({"q": 2})), "does not hold"),
         (Load(ids({"q": 2}), ids({"q": 1}), {Q}), "takes no request"),
         (Load(unhealthy={ProviderId("r")}), "health.mode is none"),
+        (Load(ids({"r": 1}), ids({"r": 1})), "no model and no route"),
     ],
 )
 def test_a_load_that_cannot_be_is_an_error(load: Load, why: str) -> None:
