@@ -83,8 +83,10 @@ class Meter:
     def _take_usage(self, text: bytes) -> bool:
         try:
             usage: Any = json.loads(text)["usage"]
-            counts = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
+            counts = usage["prompt_tokens"], usage["completion_tokens"]
         except (ValueError, TypeError, LookupError, RecursionError):
+            return False
+        if any(type(count) is not int or count < 0 for count in counts):
             return False
         self.input_tokens, self.output_tokens = counts
         return True

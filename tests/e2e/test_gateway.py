@@ -21,6 +21,7 @@ pytest.importorskip("uvicorn", reason="the extra `gateway` is not installed")
 
 import uvicorn
 
+from examples.gateway.answer import Meter
 from examples.gateway.backend import Backend
 from examples.gateway.backends import Backends
 from examples.gateway.front import Gateway
@@ -332,3 +333,14 @@ def test_the_readmes_commands_name_what_is_there() -> None:
         assert (directory / name).is_file()
     report = iop_edge.check(directory / "edge.yaml", env={"IOP_NODE_TOKEN": "t"})
     assert not report.violations
+
+
+@pytest.mark.contract("POL-09")
+@pytest.mark.parametrize("count", ["1e999", "NaN", "-1", "1.5", "true", "null", '"7"', "[]", "9" * 5000])
+def test_a_count_of_a_backend_that_is_none_is_not_believed_and_cuts_nothing(count: str) -> None:
+    usage = f'{{"usage": {{"prompt_tokens": {count}, "completion_tokens": 2}}}}'.encode()
+    meter = Meter(estimated_input=5)
+    meter.see_part(b"data: " + usage + b"\n\ndata: [DONE]\n\n")
+    assert (meter.input_tokens, meter.output_tokens, meter.is_complete) == (5, 1, True)
+    meter.see_whole(usage)
+    assert (meter.input_tokens, meter.output_tokens) == (5, 1)
