@@ -23,6 +23,8 @@ from iop_edge.runtime.waiter import Waiter
 from iop_edge.schema.values import ReadTree
 
 NOBODY: Final[frozenset[ProviderId]] = frozenset()
+_MOST_GONE: Final = 10_000
+"""So many ids of removed providers keep their turn, the ones that were removed last."""
 
 
 class Dispatcher:
@@ -365,6 +367,8 @@ class Dispatcher:
             self._seats.pop(seat.id, None)
             if seat.turn:
                 self._turns_of_gone[seat.id] = seat.turn
+                if len(self._turns_of_gone) > _MOST_GONE:
+                    del self._turns_of_gone[next(iter(self._turns_of_gone))]
 
 
 def _open_seats(group: Group, avoid: Collection[ProviderId]) -> list[Seat]:

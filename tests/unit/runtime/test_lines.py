@@ -174,6 +174,18 @@ def test_a_line_that_others_join_is_served_in_the_order_of_arrival(arrivals: lis
         assert desk[name] == "a"
 
 
+def test_ids_that_never_come_back_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("iop_edge.runtime.dispatcher._MOST_GONE", 2)
+    desk = Desk(provider("stays"))
+    for name in ("1", "2", "3", "4"):
+        desk.configure(provider("stays"), provider(name, capacity=9))
+        desk.ask(f"{name}a", f"{name}b")
+        desk.end(f"{name}a")
+        desk.end(f"{name}b")
+    desk.configure(provider("stays"))
+    assert list(desk.dispatcher._turns_of_gone) == ["3", "4"]
+
+
 def test_a_closed_pool_explains_that_it_takes_nobody() -> None:
     desk = Desk(provider("a"), provider("b", enabled=False))
     desk.dispatcher.close()
