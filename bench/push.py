@@ -31,7 +31,6 @@ from iop_pb.iop.runtime.v1 import (
     NodeConfigRefreshOutcome,
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
-    Resource,
 )
 
 _GO_MODULE: Final = Path(__file__).parent.parent / "tests" / "interop" / "go"
@@ -82,7 +81,7 @@ async def go_nodes(program: Path, count: int, hung: int = 0) -> AsyncIterator[No
 
 def content(size: int, number: int) -> Desired:
     """Return a payload of about this size, encoded. Another number is another content."""
-    payload = NodeConfigPayload(node_id="node", resources=[Resource(provider_id="p", models=["m" * size])])
+    payload = {"node_id": "node", "resources": [{"provider_id": "p", "models": ["m" * size]}]}
     data = encode(payload, b"").data
     return Desired(EncodedPayload(NodeId("node"), data, number.to_bytes(32)), Revision(number))
 

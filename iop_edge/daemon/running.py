@@ -7,7 +7,7 @@ from typing import Any
 from iop_edge.daemon.certificates import tls_source
 from iop_edge.ids import NodeId, Revision
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.payload.build import node_payloads
+from iop_edge.payload.build import payload_trees
 from iop_edge.payload.encode import EncodedPayload, encode
 from iop_edge.push.model import Desired, Target
 from iop_edge.schema.values import plain
@@ -33,7 +33,7 @@ def encode_payloads(
 ) -> dict[NodeId, EncodedPayload]:
     """Encode the payloads of these Nodes, or of all, each once."""
     chosen = {node["id"] for node in nodes(snapshot)} if node_ids is None else node_ids
-    return {node_id: encode(payload, key) for node_id, payload in node_payloads(snapshot, chosen).items()}
+    return {node_id: encode(payload, key) for node_id, payload in payload_trees(snapshot, chosen).items()}
 
 
 def targets(snapshot: Snapshot) -> Iterator[Target]:

@@ -5,7 +5,7 @@ that what the Edge keeps to itself (capacity, priority, queues, policy) is left 
 """
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from iop_edge.ids import NodeId
 from iop_edge.load.snapshot import Snapshot
@@ -15,7 +15,7 @@ from iop_edge.schema.values import ReadTree, Tree, plain
 if TYPE_CHECKING:
     from iop_pb.iop.runtime.v1 import NodeConfigPayload
 
-_PAYLOAD = "NodeConfigPayload"
+PAYLOAD: Final = table.message("NodeConfigPayload")
 
 
 class UnknownNodeError(LookupError):
@@ -35,9 +35,9 @@ def node_payload(snapshot: Snapshot, node_id: str) -> "NodeConfigPayload":
     return _message(payload_tree(snapshot, node_id))
 
 
-def node_payloads(snapshot: Snapshot, node_ids: Collection[str]) -> "dict[NodeId, NodeConfigPayload]":
-    """Return the payloads of those of the Nodes that the config has, in one pass over the config."""
-    return {node["id"]: _message(_payload_tree(node)) for node in _nodes(snapshot) if node["id"] in node_ids}
+def payload_trees(snapshot: Snapshot, node_ids: Collection[str]) -> dict[NodeId, Tree]:
+    """Return the payloads, as `payload_tree` does, of those of the Nodes that the config has, in one pass over it."""
+    return {node["id"]: _payload_tree(node) for node in _nodes(snapshot) if node["id"] in node_ids}
 
 
 def payload_tree(snapshot: Snapshot, node_id: str) -> Tree:
@@ -59,7 +59,7 @@ def _nodes(snapshot: Snapshot) -> Iterator[ReadTree]:
 def _message(tree: ReadTree) -> "NodeConfigPayload":
     from iop_edge.schema.messages import build
 
-    return cast("NodeConfigPayload", build(tree, table.message(_PAYLOAD)))
+    return cast("NodeConfigPayload", build(tree, PAYLOAD))
 
 
 def _payload_tree(node: ReadTree) -> Tree:

@@ -5,7 +5,9 @@ import hmac
 from dataclasses import dataclass, field
 
 from iop_edge.ids import NodeId
-from iop_pb.iop.runtime.v1 import NodeConfigPayload
+from iop_edge.payload.build import PAYLOAD
+from iop_edge.schema.encoding import encode_tree
+from iop_edge.schema.values import ReadTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +22,10 @@ class EncodedPayload:
         return f"payload of {self.node_id}, {len(self.data)} bytes"
 
 
-def encode(payload: NodeConfigPayload, key: bytes) -> EncodedPayload:
-    """Encode a payload; equal payloads give equal bytes, and with the same key equal tags.
+def encode(payload: ReadTree, key: bytes) -> EncodedPayload:
+    """Encode the tree of a payload; equal payloads give equal bytes, and with the same key equal tags.
 
     The tag is keyed, so that a Node's peers cannot find out a secret by trying: without the key nobody can compute it.
     """
-    data = bytes(payload)
-    return EncodedPayload(NodeId(payload.node_id), data, hmac.new(key, data, hashlib.sha256).digest())
+    data = encode_tree(payload, PAYLOAD)
+    return EncodedPayload(NodeId(payload["node_id"]), data, hmac.new(key, data, hashlib.sha256).digest())

@@ -60,7 +60,7 @@ def _builder(name: str) -> Callable[[ReadTree], betterproto2.Message]:
                 values[field] = convert(tree[field])
         for field, value in tree.items():
             if value.__class__ is Sourced:
-                known = _known(value, scalars[field])
+                known = known_value(value, scalars[field])
                 values[field] = blank[field] if known is UNRESOLVED else known
         message = object.__new__(cls)
         message.__dict__ = values
@@ -79,16 +79,16 @@ def _conversion(field: table.Field) -> Callable[[Any], Any] | None:
         build_one = _builder(field.type_name)
         return (lambda items: [*map(build_one, items)]) if field.repeated else build_one
     if field.kind is table.Kind.MAP:
-        return lambda entries: {key: _known(value, field) for key, value in entries.items()}
+        return lambda entries: {key: known_value(value, field) for key, value in entries.items()}
     if field.repeated:
-        return lambda items: [known for item in items if (known := _known(item, field)) is not UNRESOLVED]
+        return lambda items: [known for item in items if (known := known_value(item, field)) is not UNRESOLVED]
     if field.kind is table.Kind.ENUM:
         members = _members(field.type_name)
         return lambda word: word if word.__class__ is Sourced else members[word]
     return None
 
 
-def _known(value: Any, field: table.Field) -> Any:
+def known_value(value: Any, field: table.Field) -> Any:
     """Return one value of a field as a message has it, or `UNRESOLVED` where it can have none."""
     if value.__class__ is Sourced:
         if value.value is UNRESOLVED:

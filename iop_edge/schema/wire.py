@@ -27,6 +27,7 @@ _WIRE_TYPES: Final = {
 _FIXED_SIZES: Final = {_FIXED64: 8, _FIXED32: 4}
 _MAX_FIELD_NUMBER: Final = (1 << 29) - 1
 _MAX_VARINT_BYTES: Final = 10
+_SHORT_VARINTS: Final = [bytes((value,)) for value in range(0x80)]
 
 _M = TypeVar("_M", bound=betterproto2.Message)
 
@@ -87,12 +88,12 @@ def require_few(cls: type[betterproto2.Message], data: bytes, most: int) -> None
 
 def number_field(number: int, value: int) -> bytes:
     """Return an unsigned number as a field. Fields that follow each other are a message: one can be put together."""
-    return _varint_bytes(number << 3 | _VARINT) + _varint_bytes(value)
+    return varint_bytes(number << 3 | _VARINT) + varint_bytes(value)
 
 
 def bytes_field(number: int, data: bytes) -> tuple[bytes, bytes]:
     """Return bytes, or an encoded message, as a field in two parts to be joined: what is encoded once is sent often."""
-    return _varint_bytes(number << 3 | _LENGTH) + _varint_bytes(len(data)), data
+    return varint_bytes(number << 3 | _LENGTH) + varint_bytes(len(data)), data
 
 
 def unknown_parts(message: betterproto2.Message, kind: table.Message, path: Path = ROOT) -> Iterator[tuple[Path, str]]:
@@ -225,7 +226,10 @@ def _varint(data: memoryview, position: int, path: str) -> tuple[int, int]:
     raise WireError(f"{path}: a number without end")
 
 
-def _varint_bytes(value: int) -> bytes:
+def varint_bytes(value: int) -> bytes:
+    """Return an unsigned number as a varint."""
+    if value < 0x80:
+        return _SHORT_VARINTS[value]
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iop_edge.schema import table
+from iop_edge.schema.encoding import encode_tree
 from iop_edge.schema.messages import build, message_class
 from iop_edge.schema.table import INT_RANGES, Field, Kind, Message
 from iop_edge.schema.values import UNRESOLVED, Sourced
@@ -109,3 +110,14 @@ def test_fields_that_nobody_knows_survive_in_a_built_message() -> None:
     config.nodes.append(read)  # type: ignore[attr-defined]
     assert unknown in bytes(config)
     assert bytes(EdgeConfig.parse(bytes(config))) == bytes(config)
+
+
+@pytest.mark.contract("PAY-01")
+@pytest.mark.parametrize("name", _BUILT)
+@given(data=st.data())
+def test_a_tree_is_encoded_to_the_bytes_of_its_message(name: str, data: st.DataObject) -> None:
+    message = table.message(name)
+    tree = data.draw(_trees(message))
+    encoded = encode_tree(tree, message)
+    assert message_class(name).parse(encoded) == build(tree, message)
+    assert encoded == bytes(message_class(name).parse(encoded))

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.payload.build import UnknownNodeError, node_payload, node_payloads, payload_tree
+from iop_edge.payload.build import UnknownNodeError, node_payload, payload_tree, payload_trees
 from iop_edge.refresh.classify import refresh_class
 from iop_edge.schema import table
 from iop_edge.schema.values import UNRESOLVED, Sourced, Tree
@@ -203,6 +203,6 @@ def test_an_unknown_node_is_an_error_that_names_it() -> None:
 def test_payloads_of_several_nodes_are_those_of_each() -> None:
     snapshot = Snapshot(edge(node("a", provider("p")), node("b"), node("c"), models=[model("m", "p")]))
 
-    payloads = node_payloads(snapshot, {"a", "c", "gone"})
+    payloads = payload_trees(snapshot, {"a", "c", "gone"})
 
-    assert payloads == {"a": node_payload(snapshot, "a"), "c": node_payload(snapshot, "c")}
+    assert payloads == {"a": payload_tree(snapshot, "a"), "c": payload_tree(snapshot, "c")}

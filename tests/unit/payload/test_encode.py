@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from iop_edge.load.snapshot import Snapshot
-from iop_edge.payload.build import node_payload
+from iop_edge.payload.build import node_payload, payload_tree
 from iop_edge.payload.encode import EncodedPayload, encode
 from iop_edge.schema.values import Tree
 from iop_pb.iop.runtime.v1 import NodeConfigPayload
@@ -21,7 +21,7 @@ def fleet() -> Tree:
 
 
 def encoded(config: Tree, key: bytes = KEY) -> EncodedPayload:
-    return encode(node_payload(Snapshot(config), "n"), key)
+    return encode(payload_tree(Snapshot(config), "n"), key)
 
 
 @pytest.mark.contract("PAY-01")
@@ -39,7 +39,8 @@ def test_equal_configs_give_equal_bytes_in_whatever_order_they_are_written() -> 
 def test_the_bytes_are_the_payload() -> None:
     payload = node_payload(Snapshot(fleet()), "n")
 
-    assert NodeConfigPayload.parse(encode(payload, KEY).data) == payload
+    assert encoded(fleet()).data == bytes(payload)
+    assert NodeConfigPayload.parse(encoded(fleet()).data) == payload
 
 
 @pytest.mark.contract("PAY-01")

@@ -14,17 +14,12 @@ from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Connection, Desired, HealthState, NodeState, ReportedHealth, Target
 from iop_edge.push.settings import Settings
 from iop_edge.transport.server import BoundedServer
-from iop_pb.iop.config.v1 import HealthMode
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
     HandshakeResponse,
-    NodeConfigPayload,
     NodeConfigRefreshMode,
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
-    NodeRuntimeConfig,
-    Resource,
-    ResourceHealthCheck,
 )
 
 EDGE_ID = EdgeId("edge-1")
@@ -109,12 +104,8 @@ async def station(name: str = "a", *, tls: Tls | None = None, **options: Any) ->
 
 def desired(name: str, concurrency: int, revision: int = 0, *, padding: int = 0) -> Desired:
     """Return a payload; the concurrency tells one content from another, the padding makes it large."""
-    health = ResourceHealthCheck(mode=HealthMode.NONE)
-    payload = NodeConfigPayload(
-        node_id=name,
-        resources=[Resource(provider_id=f"{name}-p", models=["m" * (padding + 1)], health=health)],
-        runtime=NodeRuntimeConfig(concurrency=concurrency),
-    )
+    resource = {"provider_id": f"{name}-p", "models": ["m" * (padding + 1)], "health": {"mode": "none"}}
+    payload = {"node_id": name, "resources": [resource], "runtime": {"concurrency": concurrency}}
     return Desired(encode(payload, KEY), Revision(revision or concurrency))
 
 

@@ -1,0 +1,151 @@
+"""Encodes trees as the binary messages that they stand for.
+
+It comes to the bytes of the message that `messages.build` makes of the tree, for a tenth of what it costs to build that
+and have the message library encode it. Equal trees give equal bytes: fields go by number, entries of maps by key.
+"""
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from iop_edge.schema import table
+from iop_edge.schema.messages import known_value, message_class
+from iop_edge.schema.table import Field, Kind
+from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced
+from iop_edge.schema.wire import varint_bytes
+
+_Write = Callable[[Any, Callable[[bytes], None]], None]
+"""Writes the value of a field, with its key."""
+
+_Raw = Callable[[Any], bytes]
+"""Returns one known value without a key."""
+
+_VARINT, _FIXED64, _LENGTH = 0, 1, 2
+_UNSIGNED: Final = (1 << 64) - 1
+
+
+def encode_tree(tree: ReadTree, message: table.Message) -> bytes:
+    """Encode a tree whose values have been checked against the field table."""
+    return _encoder(message.name)(tree)
+
+
+@cache
+def _encoder(name: str) -> Callable[[ReadTree], bytes]:
+    fields = sorted(table.message(name).fields.values(), key=lambda field: field.number)
+    cls = message_class(name)
+    known = cls._betterproto.meta_by_field_name  # type: ignore[arg-type]
+    steps = [(field.name, _write(field, has_presence=_has_presence(field, known[field.name]))) for field in fields]
+
+    def encode_message(tree: ReadTree) -> bytes:
+        parts: list[bytes] = []
+        for field, write in steps:
+            if field in tree:
+                write(tree[field], parts.append)
+        return b"".join(parts)
+
+    return encode_message
+
+
+def _has_presence(field: Field, meta: Any) -> bool:
+    """Tell whether a field that holds its type's zero differs from one that is not set."""
+    return bool(meta.optional or field.oneof)
+
+
+def _write(field: Field, *, has_presence: bool) -> _Write:
+    if field.kind is Kind.MAP:
+        return _write_map(field)
+    if field.kind is Kind.MESSAGE:
+        return _write_messages(field)
+    wire_type, raw = _raw(field)
+    if not field.repeated:
+        return _write_scalar(field, varint_bytes(field.number << 3 | wire_type), raw, has_presence=has_presence)
+    if wire_type == _LENGTH:
+        return _write_texts(field, raw)
+    return _write_packed(field, raw)
+
+
+def _write_scalar(field: Field, key: bytes, raw: _Raw, *, has_presence: bool) -> _Write:
+    is_enum = field.kind is Kind.ENUM
+
+    def write(value: Any, append: Callable[[bytes], None]) -> None:
+        known = known_value(value, field) if is_enum or value.__class__ is Sourced else value
+        if known is not UNRESOLVED and (has_presence or known):
+            append(key)
+            append(raw(known))
+
+    return write
+
+
+def _write_texts(field: Field, raw: _Raw) -> _Write:
+    key = varint_bytes(field.number << 3 | _LENGTH)
+
+    def write(values: Any, append: Callable[[bytes], None]) -> None:
+        for value in values:
+            known = known_value(value, field)
+            if known is not UNRESOLVED:
+                append(key)
+                append(raw(known))
+
+    return write
+
+
+def _write_packed(field: Field, raw: _Raw) -> _Write:
+    key = varint_bytes(field.number << 3 | _LENGTH)
+
+    def write(values: Any, append: Callable[[bytes], None]) -> None:
+        known = [known_value(value, field) for value in values]
+        packed = b"".join(raw(value) for value in known if value is not UNRESOLVED)
+        if packed:
+            append(key)
+            append(_sized(packed))
+
+    return write
+
+
+def _write_messages(field: Field) -> _Write:
+    key = varint_bytes(field.number << 3 | _LENGTH)
+    encode_one = _encoder(field.type_name)
+
+    def write_one(tree: Any, append: Callable[[bytes], None]) -> None:
+        append(key)
+        append(_sized(encode_one(tree)))
+
+    def write_all(trees: Any, append: Callable[[bytes], None]) -> None:
+        for tree in trees:
+            write_one(tree, append)
+
+    return write_all if field.repeated else write_one
+
+
+def _write_map(field: Field) -> _Write:
+    key = varint_bytes(field.number << 3 | _LENGTH)
+    name_key, value_key = varint_bytes(1 << 3 | _LENGTH), varint_bytes(2 << 3 | _LENGTH)
+
+    def write(entries: Any, append: Callable[[bytes], None]) -> None:
+        for name, value in sorted(entries.items()):
+            append(key)
+            append(_sized(b"".join((name_key, _text(name), value_key, _text(known_value(value, field))))))
+
+    return write
+
+
+def _raw(field: Field) -> tuple[int, _Raw]:
+    if field.kind is Kind.BOOL:
+        return _VARINT, lambda value: b"\x01" if value else b"\x00"
+    if field.kind is Kind.DOUBLE:
+        return _FIXED64, struct.Struct("<d").pack
+    if field.kind is Kind.STRING:
+        return _LENGTH, _text
+    if field.kind is Kind.BYTES:
+        return _LENGTH, _sized
+    # A negative number is written as the unsigned one of the same 64 bits.
+    return _VARINT, lambda value: varint_bytes(value & _UNSIGNED)
+
+
+def _text(value: str) -> bytes:
+    return _sized(value.encode())
+
+
+def _sized(data: bytes) -> bytes:
+    return varint_bytes(len(data)) + data
