@@ -67,3 +67,34 @@ def test_what_only_runs_is_no_secret_of_the_overlays(tmp_path: Path) -> None:
         restore(kept, present_secrets(own), FileResolver({}))
     assert {violation.rule for violation in caught.value.violations} == {"rollback.secret"}
     assert len(caught.value.violations) == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "token"),
+    [
+        ("${env:TOKEN}", "from-a-variable"),
+        ("${file:token.txt}", "from-a-file"),
+        ("prefix-${env:TOKEN}", "prefix-from-a-variable"),
+        ("pa$$word", "pa$word"),
+        ("pa$word", "pa$word"),
+    ],
+)
+def test_a_secret_that_an_overlay_writes_with_a_dollar_sign_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, token: str
+) -> None:
+    monkeypatch.setenv("TOKEN", "from-a-variable")
+    (tmp_path / "token.txt").write_text("from-a-file\n")
+    kept = Applied(1, "", dump_for_history(files(tmp_path, private=OVERLAY).load().tree))
+    own = files(tmp_path, private=OVERLAY.replace("s3cr3t-token", written))
+    restored = restore(kept, present_secrets(own), FileResolver())
+    assert restored.tree["nodes"][0]["token"] == token
+    assert restored == own.load()
+
+
+def test_a_reference_of_an_overlay_that_does_not_resolve_gives_nothing_and_the_rest_still_does(tmp_path: Path) -> None:
+    kept = Applied(1, "", dump_for_history(files(tmp_path, private=OVERLAY).load().tree))
+    own = files(tmp_path, private=OVERLAY.replace("s3cr3t-token", "${file:gone.txt}"))
+    with pytest.raises(ConfigError) as caught:
+        restore(kept, present_secrets(own), FileResolver({}))
+    found = [(violation.rule, violation.path) for violation in caught.value.violations]
+    assert found == [("rollback.secret", "nodes[n].token")]
