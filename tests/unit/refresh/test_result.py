@@ -120,6 +120,7 @@ def test_json_has_numbers_as_numbers_and_enums_as_lower_case_words() -> None:
         ],
         "pending": [],
         "reports": [{"node_id": "n", "outcome": "rollback_failed", "reason": "lost", "generation": 9}],
+        "violations_total": 1,
     }
 
 
