@@ -92,10 +92,11 @@ def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -
 def _unforwarded_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
     """Warn of a provider that is listed for a caller's own token, and is of a kind that never gets one."""
     path = ROOT.child("openai").child("provider_auth").child("providers")
-    for index, identity in enumerate(section(config, "openai")["provider_auth"].get("providers", ())):
+    # The normalized list is sorted: an index in it is none in a file.
+    for identity in section(config, "openai")["provider_auth"].get("providers", ()):
         if known(inventory.providers[identity].tree["category"]) not in (_FORWARDED_TO, None):
             message = f"provider {told(identity)} is not of category {_FORWARDED_TO}, and never receives a token"
-            warnings.add(Problem("provider_auth.category", path.index(index), message))
+            warnings.add(Problem("provider_auth.category", path, message))
 
 
 def _open_front(config: ReadTree, warnings: Problems) -> None:

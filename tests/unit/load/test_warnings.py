@@ -85,7 +85,25 @@ def test_provider_that_is_listed_for_tokens_and_never_gets_one_is_warned_of(
 ) -> None:
     base = BASE.replace("local_inference", category)
     report = check(base + f"openai: {{provider_auth: {{enabled: {enabled}, providers: [p]}}}}\n")
-    assert warned(report) == ([("provider_auth.category", "openai.provider_auth.providers[0]")] if warns else [])
+    assert warned(report) == ([("provider_auth.category", "openai.provider_auth.providers")] if warns else [])
+
+
+@pytest.mark.contract("VAL-11")
+def test_warning_of_a_listed_provider_is_at_the_list_and_names_the_provider() -> None:
+    text = """\
+    edge: {id: e}
+    openai: {provider_auth: {enabled: true, providers: [z, a]}}
+    nodes:
+      - id: n
+        address: "127.0.0.1:1"
+        providers:
+          - {id: z, type: vllm, category: api, base_url: "http://one.test/v1", models: [m]}
+          - {id: a, type: vllm, category: local_inference, base_url: "http://one.test/v1", models: [m]}
+    """
+    (warning,) = check(text).warnings
+    assert (warning.path, str(warning.span)) == ("openai.provider_auth.providers", "1.yaml:2:52")
+    assert '"a"' in warning.message
+    assert load(text).warnings == (warning,)
 
 
 @pytest.mark.contract("VAL-11")
