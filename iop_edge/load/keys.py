@@ -10,6 +10,7 @@ from typing import Final
 from iop_edge.load.findings import Trail
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.redact import is_key_like
 from iop_edge.schema.table import Kind, Message
 
 _LONGEST_SHOWN: Final = 60
@@ -71,6 +72,13 @@ def may_hold_value(message: Message, name: str) -> bool:
         return False
     close = difflib.get_close_matches(name[:_LONGEST_SHOWN], message.keys, 1, _CLOSE)
     return not close or len(close[0]) < len(name)
+
+
+def names_secret(message: Message, name: str) -> bool:
+    """Tell whether an unknown key is named like a credential, or like a field that holds one."""
+    name = name[:_LONGEST_SHOWN]
+    secrets = [key for key, field in message.keys.items() if field.sensitive]
+    return is_key_like(name) or bool(difflib.get_close_matches(name.lower(), secrets, 1, _CLOSE))
 
 
 @cache

@@ -7,9 +7,9 @@ from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, Sequenc
 
 from iop_edge.load.events import ALIASES, BoundAlias, Event, EventReader, Recording
 from iop_edge.load.findings import Findings, Trail
-from iop_edge.load.keys import hint_for, key_trail, map_key_trail, may_hold_value, shown_key
+from iop_edge.load.keys import hint_for, key_trail, map_key_trail, may_hold_value, names_secret, shown_key
 from iop_edge.load.nearby import Nearby
-from iop_edge.load.scalars import is_null
+from iop_edge.load.scalars import holds_reference, is_null
 from iop_edge.schema.table import Message
 
 MERGE_KEY: Final = "<<"
@@ -178,7 +178,7 @@ class MappingReader:
             return
         here = key_trail(trail, name)
         is_behind = self.nearby.is_behind_secret(seen)
-        if is_behind:  # and so is what comes next
+        if is_behind or self._is_secret_like(message, name, event):  # and so is what comes next
             self.nearby.hid(key)
         if name in message.legacy:
             self.findings.add(
@@ -190,8 +190,10 @@ class MappingReader:
             meant = message.keys.get(name.partition(":")[0])
             if meant is not None:
                 self.note_gap(trail, meant.name)
-            hint = "" if self.findings.is_full else hint_for(message, name)
-            if (is_behind or _is_nothing(event)) and may_hold_value(message, name):
+            # Of what is not listed nothing is shown, and there may be very much of it.
+            is_listed = not self.findings.is_full
+            hint = hint_for(message, name) if is_listed else ""
+            if is_listed and (is_behind or _is_nothing(event)) and may_hold_value(message, name):
                 what = _LEFT_OVER if is_behind else "there is no such field here, and it has no value"
                 self.findings.add("field.unknown", trail, key.start_mark, what, hint)
                 self.events.skip(event, trail)
@@ -199,6 +201,11 @@ class MappingReader:
             self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
         seen.setdefault(name, key)
         self.events.skip(event, here)
+
+    def _is_secret_like(self, message: Message, name: str, event: Event) -> bool:
+        """Tell whether an unknown key may hold a raw secret, as far as what stands behind it is listed."""
+        is_raw_text = event.__class__ is ScalarEvent and not holds_reference(event.value)
+        return is_raw_text and not self.findings.is_full and names_secret(message, name)
 
     def _next_key(self, trail: Trail) -> Event | None:
         while (event := self.events.next()).__class__ is not MappingEndEvent:

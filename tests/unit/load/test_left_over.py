@@ -4,8 +4,11 @@ import pytest
 
 from iop_edge.cli.render.report import report_text
 from iop_edge.cli.style import PLAIN
+from iop_edge.errors import MAX_LISTED
+from iop_edge.load import mappings
 from iop_edge.load.pipeline import check_sources
 from iop_edge.load.source import Source
+from iop_edge.schema.table import Message
 
 _NODE = "edge: {{id: e}}\nnodes:\n  - id: n\n    address: 127.0.0.1:1\n    {}\n"
 _ADAPTER = "adapters:\n      - name: a\n        type: ollama\n        base_url: {}\n        headers: {}\n{}"
@@ -43,6 +46,9 @@ LEFT_OVER = [
         "adapters:\n      - name: a\n        type: ollama\n        base_url: 'http://u:p@h'\n        s3cr3t: x",
         id="behind a URL with a password",
     ),
+    pytest.param("tokken: |\n      abc\n    s3cr3t: x", id="behind a slip for a secret's key"),
+    pytest.param("api_key: abc\n    s3cr3t: x", id="behind an unknown key that is named like a credential's"),
+    pytest.param("alias: n\nconsole:\n  token: abc\n  s3cr3t: x", id="behind a secret under the wrong parent"),
 ]
 
 
@@ -62,6 +68,9 @@ def test_unknown_key_behind_a_secret_is_not_shown(fields: str, private: bool) ->
         pytest.param("token: ${env:TOKEN}\n    nope: x", id="behind a reference"),
         pytest.param("token: abc\n    alias: b\n    nope: x", id="behind another key"),
         pytest.param("tls: {key: abc, server_name: a}\n    nope: x", id="behind a key of what holds the secret"),
+        pytest.param("tokken: ${env:TOKEN}\n    nope: x", id="behind a slip for a secret's key with a reference"),
+        pytest.param("colour: abc\n    nope: x", id="behind another unknown key"),
+        pytest.param("api_keys: {a: b}\n    nope: x", id="behind a mapping that is named like a credential"),
         pytest.param(_adapter("        nope: x", headers="{X-Tenant: a}"), id="behind a harmless header"),
         pytest.param(_adapter("        nope: x", headers="{A: '${env:A}'}"), id="behind a header that is a reference"),
         pytest.param(_adapter("", headers="{A: '${env:A}'}") + "\nnope: x", id="at the top level"),
@@ -75,3 +84,18 @@ def test_unknown_key_behind_anything_else_is_shown(fields: str) -> None:
 @pytest.mark.parametrize("key", ["adress", "alais", "base_url", "args"])
 def test_slip_behind_a_secret_is_shown(key: str) -> None:
     assert f"{key}: " in _told(_NODE.format(f"token: abc\n    {key}: x"))
+
+
+@pytest.mark.contract("CFG-10")
+def test_only_keys_that_are_listed_are_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+
+    def may_hold_value(_: Message, name: str) -> bool:
+        asked.add(name)
+        return True
+
+    monkeypatch.setattr(mappings, "may_hold_value", may_hold_value)
+    keys = "".join(f"\n    k{number}: x" for number in range(2 * MAX_LISTED))
+    report = check_sources([Source("e.yaml", _NODE.format(f"token: abc{keys}").encode(), private=True)], None)
+    assert (report.total, len(report.violations)) == (2 * MAX_LISTED, MAX_LISTED)
+    assert len(asked) == MAX_LISTED
