@@ -124,6 +124,8 @@ class BoundedServer:
 
         async def guarded(stream: Stream[Any, Any]) -> None:
             hooks.bound_messages(stream, limit, lambda flaw, why: GRPCError(_FLAWS[flaw], why))
+            # Not for speed alone: grpclib writes frames as large as the caller allows, and they would count as unread.
+            hooks.send_in_batches(stream)
             try:
                 await method(stream)
             except (GRPCError, StreamTerminatedError, TimeoutError):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
+from h2.settings import SettingCodes
+from hyperframe.frame import PingFrame, SettingsFrame, WindowUpdateFrame
 
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address
@@ -16,6 +18,7 @@ from iop_edge.schema.wire import WireError
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import HandshakeRequest, HandshakeResponse
 from tests.support import run
+from tests.unit.transport.rawpeer import PREFACE, REQUEST_HEADERS, connected, data, headers
 from tests.unit.transport.service import LOOPBACK, REPLY, UNARY, Call, Pause, Service, answer, ask, dialled, serving
 
 
@@ -210,6 +213,29 @@ def test_call_whose_client_is_gone_before_it_has_read_the_answer_ends() -> None:
                     await ask(channel)
             while server._server.running_calls():  # noqa: ASYNC110
                 await asyncio.sleep(0)
+
+    run(scenario())
+
+
+def test_caller_that_allows_large_frames_gets_a_large_answer_whole() -> None:
+    size = 15 << 20
+    allowed: dict[int, int] = {SettingCodes.MAX_FRAME_SIZE: (1 << 24) - 1, SettingCodes.INITIAL_WINDOW_SIZE: 1 << 24}
+
+    async def much(call: Call) -> None:
+        await call.recv_message()
+        await call.send_message(HandshakeResponse(node_id="n" * size))
+
+    async def scenario() -> None:
+        async with serving(Service(much)) as (_, address), connected(address) as (reader, writer):
+            writer.write(PREFACE + SettingsFrame(0, settings=allowed).serialize())
+            writer.write(WindowUpdateFrame(0, 1 << 24).serialize())
+            writer.write(headers(REQUEST_HEADERS) + data(bytes(5), 1, "END_STREAM"))
+            heard = 0
+            while heard < size:
+                chunk = await reader.read(1 << 20)
+                assert chunk, "the connection has ended"
+                heard += len(chunk)
+                writer.write(PingFrame(0, bytes(8)).serialize())
 
     run(scenario())
 
