@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 from iop_edge.errors import EdgeError
+from iop_edge.schema.values import plain
 
 _OWN: Final = "iop_edge"
 _ANNOUNCED: Final = "announced"
@@ -93,8 +94,8 @@ def logging_to(stream: TextIO | None, settings: Mapping[str, Any]) -> Iterator[N
     The level is that of our own lines. Libraries tell of faults alone: below that they print what they send.
     """
     handler = _Handler(stream)
-    handler.setFormatter(_FORMATTERS[settings["format"]]())
-    chosen = logging.getLevelNamesMapping()[settings["level"].upper()]
+    handler.setFormatter(_FORMATTERS[plain(settings["format"])]())
+    chosen = logging.getLevelNamesMapping()[plain(settings["level"]).upper()]
     root, own = logging.getLogger(), logging.getLogger(_OWN)
     levels = root.level, own.level
     root.setLevel(max(chosen, logging.WARNING))
