@@ -26,6 +26,10 @@ def _text(name: str, value: object, resolver: Resolver) -> str:
     if not isinstance(value, Sourced) or not any(isinstance(part, FileReference) for part in parts):
         return str(plain(value))
     try:
-        return "".join(part if isinstance(part, str) else lookup(part, value.base_dir, resolver) for part in parts)
+        text = "".join(part if isinstance(part, str) else lookup(part, value.base_dir, resolver) for part in parts)
     except ReferenceFailure as failure:
         raise TlsError(f"tls: {name}: {failure}") from None
+    if not text:
+        # Half written, perhaps. Without its authorities a listener would let everybody in.
+        raise TlsError(f"tls: {name}: the file is empty")
+    return text

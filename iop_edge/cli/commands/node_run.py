@@ -85,11 +85,15 @@ def _tls(cert: Path | None, key: Path | None, ca: Path | None) -> Callable[[], T
 
 def _pem(file: Path) -> str:
     try:
-        return file.read_text("ascii")
+        text = file.read_text("ascii")
     except OSError as error:
         raise TlsError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise TlsError(f"{file} is not PEM") from None
+    if not text:
+        # Half written, perhaps. Without its authorities a Node would ask no Edge for a certificate.
+        raise TlsError(f"{file} is empty")
+    return text
 
 
 def _require_id(text: str) -> None:

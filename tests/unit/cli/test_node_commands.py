@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.pki import NODE
 from tests.support import EXAMPLES
 from tests.unit.cli.invoke import invoke
 
@@ -115,3 +116,17 @@ def test_node_whose_certificate_cannot_be_used_does_not_start(content: bytes | N
     assert (outcome.code, outcome.out) == (4, "")
     assert said in outcome.err
     assert "s3cr3t" not in outcome.err
+
+
+def test_node_whose_authorities_are_an_empty_file_does_not_start_without_asking_for_certificates(
+    tmp_path: Path,
+) -> None:
+    files = {"--tls-cert": NODE.cert, "--tls-key": NODE.key, "--tls-ca": ""}
+    options = []
+    for option, text in files.items():
+        file = tmp_path / option
+        file.write_text(text, encoding="ascii")
+        options += [option, str(file)]
+    outcome = invoke(*NODE_OPTIONS, *options, environ={"IOP_NODE_TOKEN": "t"})
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.err == f"iop-edge: {tmp_path / '--tls-ca'} is empty\n"

@@ -39,6 +39,15 @@ def test_file_that_is_gone_is_told_of_by_the_field(tmp_path: Path) -> None:
     assert "s3cr3t" not in str(caught.value)
 
 
+@pytest.mark.parametrize("field", ["ca", "cert", "key"])
+def test_file_that_is_empty_is_a_fault_and_not_a_text_that_is_not_given(tmp_path: Path, field: str) -> None:
+    source = tls_source({"tls": {field: Sourced("${file:emptied.pem}", "PEM", str(tmp_path))}})
+    assert source is not None
+    (tmp_path / "emptied.pem").write_text("\n", encoding="ascii")
+    with pytest.raises(TlsError, match=f"^tls: {field}: the file is empty$"):
+        source()
+
+
 def test_variable_of_the_environment_keeps_the_value_that_it_was_loaded_with() -> None:
     source = tls_source({"tls": {"ca": Sourced("${env:NOWHERE_SET}", "CA")}})
     assert source is not None
