@@ -81,11 +81,9 @@ def _write_texts(field: Field, raw: _Raw) -> _Write:
     key = varint_bytes(field.number << 3 | _LENGTH)
 
     def write(values: Any, append: Callable[[bytes], None]) -> None:
-        for value in values:
-            known = known_value(value, field)
-            if known is not UNRESOLVED:
-                append(key)
-                append(raw(known))
+        for known in _all_known(values, field):
+            append(key)
+            append(raw(known))
 
     return write
 
@@ -94,13 +92,16 @@ def _write_packed(field: Field, raw: _Raw) -> _Write:
     key = varint_bytes(field.number << 3 | _LENGTH)
 
     def write(values: Any, append: Callable[[bytes], None]) -> None:
-        known = [known_value(value, field) for value in values]
-        packed = b"".join(raw(value) for value in known if value is not UNRESOLVED)
+        packed = b"".join(map(raw, _all_known(values, field)))
         if packed:
             append(key)
             append(_sized(packed))
 
     return write
+
+
+def _all_known(values: Any, field: Field) -> list[Any]:
+    return [known for value in values if (known := known_value(value, field)) is not UNRESOLVED]
 
 
 def _write_messages(field: Field) -> _Write:

@@ -138,61 +138,6 @@ def body(**fields: Any) -> dict[str, Any]:
     return {"model": "m", "messages": [{"role": "user", "content": "count"}], "max_tokens": 4, **fields}
 
 
-async def streamed(client: httpx.AsyncClient, url: str) -> list[str]:
-    """Read a stream to its end; return what it said."""
-    said = []
-    async with client.stream("POST", f"{url}/v1/chat/completions", json=body(stream=True), timeout=None) as answer:
-        assert answer.status_code == 200, await answer.aread()
-        async for line in answer.aiter_lines():
-            if line.startswith("data: {"):
-                event = json.loads(line.removeprefix("data: "))
-                said.append(event["choices"][0]["delta"]["content"].strip() if "choices" in event else "error")
-            elif line:
-                said.append(line)
-    return said
-
-
-WHOLE = ["0", "1", "2", "3", "data: [DONE]"]
-STREAMS, REFRESHES = 200, 50
-
-
-@pytest.mark.contract("REF-08", "POL-02", "POL-05")
-@pytest.mark.case("A5")
-def test_refreshes_under_load_cut_no_stream_and_exceed_no_limit() -> None:
-    def changes(number: int) -> dict[str, dict[str, Any]]:
-        return {
-            name: {
-                "enabled": (number + place) % 4 != 0,
-                "capacity": 1 + (number * (place + 3)) % 7,
-                "priority": (number + place) % 3,
-            }
-            for place, name in enumerate(NAMES)
-        }
-
-    async def scenario() -> None:
-        async with world(changes(1)) as here, httpx.AsyncClient(trust_env=False, limits=httpx.Limits()) as client:
-            streams = [asyncio.create_task(streamed(client, here.url)) for _ in range(STREAMS)]
-            await until(lambda: here.in_flight() > 0 and any(item.queued for item in here.edge.pool.statuses()))
-            for number in range(2, 2 + REFRESHES):
-                before = {item.provider_id: item.in_flight for item in here.edge.pool.statuses()}
-                result = await here.edge.refresh(here.config(changes(number)))
-                assert (result.status, result.committed) == (iop_edge.Status.APPLIED, True)
-                for item in here.edge.pool.statuses():
-                    # What runs may be more than the new capacity, but only because it ran before.
-                    assert item.in_flight <= max(item.capacity, before[item.provider_id])
-                here.gate.let(12)
-                await asyncio.sleep(0)
-            here.gate.open()
-            said = await asyncio.gather(*streams)
-            assert said == [WHOLE] * STREAMS
-            for name, backend in here.backends.items():
-                assert 0 < backend.most <= 7, name
-                assert backend.running == 0
-            assert here.in_flight() == 0
-
-    run(scenario())
-
-
 async def posted(here: World, headers: dict[str, str] | None = None, **fields: Any) -> httpx.Response:
     async with httpx.AsyncClient(trust_env=False) as client:
         return await client.post(f"{here.url}/v1/chat/completions", json=body(**fields), headers=headers)

@@ -98,6 +98,7 @@ def crowded(config: dict[str, Any]) -> None:
 @pytest.mark.contract("POL-02")
 @pytest.mark.contract("POL-04")
 @pytest.mark.contract("POL-05")
+@pytest.mark.case("A5")
 def test_refreshes_under_load_cut_no_stream_exceed_no_limit_and_keep_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         async with rig(2, 1, change=crowded) as gateway:
