@@ -9,6 +9,7 @@ from iop_edge.runtime.openai_error import OpenAIError
 
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
+_LONGEST_LINE: Final = 1 << 20
 
 
 class Answer:
@@ -64,7 +65,9 @@ class Meter:
 
     def see_part(self, part: bytes) -> None:
         """Look at a part of a stream of events, which may begin and end anywhere."""
-        *lines, self._rest = (self._rest + part).split(b"\n")
+        *lines, rest = (self._rest + part).split(b"\n")
+        # What is that long reports no usage; to keep it would let a backend fill the memory.
+        self._rest = rest if len(rest) <= _LONGEST_LINE else b""
         for line in lines:
             if line.startswith(b"data:"):
                 self._see_event(line.removeprefix(b"data:").strip())

@@ -64,11 +64,18 @@ class Backends:
         await self._transport.aclose()
 
     def adapter_of(self, lease: Lease) -> Adapter:
-        """Return the adapter instance that a lease is to be executed with."""
+        """Return the adapter instance that a lease is to be executed with.
+
+        Raises:
+            BackendError: it is none that speaks HTTP, as one of type `cli` is not.
+        """
         snapshot = self._edge.snapshot
         if snapshot is not self._read_from:
             self._read_from, self._adapters = snapshot, _adapters(snapshot)
-        return self._adapters[lease.node_id, lease.adapter]
+        adapter = self._adapters.get((lease.node_id, lease.adapter))
+        if adapter is None:
+            raise BackendError("the adapter speaks no HTTP")
+        return adapter
 
     @asynccontextmanager
     async def ask(self, adapter: Adapter, headers: Mapping[str, str], body: bytes) -> AsyncIterator[httpx.Response]:
