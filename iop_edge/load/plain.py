@@ -8,6 +8,7 @@ This module reports nothing. A file with a single line of another kind, or with 
 decoder, which knows all of YAML and the words for every fault; what is read here is what the decoder would have read.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -36,12 +37,18 @@ from iop_edge.load.texts import forbidden_in, is_printable_ascii, without_bom
 from iop_edge.schema import table
 from iop_edge.schema.values import REDACTED, UNRESOLVED, Sourced, Tree
 
+IS_READ: Final = sys.version_info >= (3, 11, 7)
+"""Whether this Python reads plain style: earlier ones take possessive quantifiers of regular expressions wrongly, so that
+texts lose their first letters. There the decoder reads every file."""
+
 _BLOCK_BYTES: Final = 64 * 1024
 _OTHER_ENDS: Final = ("\x85", "\u2028", "\u2029")
 
 
 def read_plain(source: Source, limits: Limits = DEFAULT_LIMITS) -> Tree | None:
     """Return the tree of a file in plain style, or None where the file is for the decoder to read."""
+    if not IS_READ:
+        return None
     data = without_bom(source.data)
     if len(source.data) > limits.max_bytes or not (is_printable_ascii(data) or _is_printable(data)):
         return None

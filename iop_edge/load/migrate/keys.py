@@ -11,7 +11,7 @@ from iop_edge.load.migrate.nodes import Mapping, Node, Scalar, Text, leaves
 from iop_edge.load.migrate.walk import Place, places
 
 _COMMENT: Final = re.compile(r"(?<=\s)#[^\r\n]*")
-_COMMA: Final = re.compile(r"(?:\s|#[^\r\n]*+)*+,[ \t]*+")
+_COMMA: Final = re.compile(r"(?:\s|#[^\r\n]*(?=[\r\n]|\Z))*,[ \t]*")
 
 
 def remove_legacy(root: Node, text: Text) -> Iterator[Change]:
