@@ -38,8 +38,11 @@ from iop_edge.schema import table
 from iop_edge.schema.values import REDACTED, UNRESOLVED, Sourced, Tree
 
 IS_READ: Final = sys.version_info >= (3, 11, 7)
-"""Whether this Python reads plain style: earlier ones take possessive quantifiers of regular expressions wrongly, so that
-texts lose their first letters. There the decoder reads every file."""
+"""Whether this Python reads plain style.
+
+Earlier ones are wrong about possessive quantifiers in regular expressions: texts lose their first letters. There the
+decoder reads every file.
+"""
 
 _BLOCK_BYTES: Final = 64 * 1024
 _OTHER_ENDS: Final = ("\x85", "\u2028", "\u2029")
