@@ -1,8 +1,8 @@
 """The loads that are measured."""
 
-from iop_edge.load.pipeline import load_sources
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.load.source import Source
+from iop_edge.config.pipeline import load_sources
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import Source
 
 
 class Secrets:

@@ -17,9 +17,9 @@ import yaml
 
 from bench import alternatives, contenders, measure
 from bench.fleet import fleet
-from iop_edge.load.decode import decode
-from iop_edge.load.pipeline import check_sources
-from iop_edge.load.source import Source
+from iop_edge.config.decode import decode
+from iop_edge.config.pipeline import check_sources
+from iop_edge.config.source import Source
 
 _YARDSTICK: Final = "yaml.load(CSafeLoader)"
 _PROVIDERS: Final = 10

@@ -3,9 +3,9 @@
 from bench import measure
 from bench.contenders import Secrets
 from bench.fleet import fleet
-from iop_edge.load.pipeline import load_sources
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.load.source import Source
+from iop_edge.config.pipeline import load_sources
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import Source
 from iop_edge.refresh.plan import plan
 
 _YARDSTICK = "comparison of the trees"

@@ -8,14 +8,14 @@ from typing import Final
 
 from bench import measure
 from bench.contenders import Secrets
+from iop_edge.config.pipeline import load_sources
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import Source
 from iop_edge.ids import NodeId
-from iop_edge.load.pipeline import load_sources
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.load.source import Source
-from iop_edge.runtime.dispatcher import Dispatcher
-from iop_edge.runtime.lease import Lease
-from iop_edge.runtime.pool import ProviderPool
-from iop_edge.runtime.waiter import Waiter
+from iop_edge.pool.dispatcher import Dispatcher
+from iop_edge.pool.lease import Lease
+from iop_edge.pool.pool import ProviderPool
+from iop_edge.pool.waiter import Waiter
 
 _REQUESTS: Final = 10_000
 _FEW_REQUESTS: Final = 1_000

@@ -21,7 +21,7 @@ import grpc.aio
 
 from bench.measure import Compared, comparisons, show_compared
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, Revision
-from iop_edge.payload.encode import EncodedPayload, encode
+from iop_edge.payload import EncodedPayload, encode
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Desired, NodeState, Target
 from iop_edge.push.settings import DEFAULTS

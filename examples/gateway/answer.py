@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from starlette.types import Send
 
-from iop_edge.runtime.openai_error import OpenAIError
+from iop_edge.requests.openai_error import OpenAIError
 
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"

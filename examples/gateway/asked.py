@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 from starlette.datastructures import Headers
 
 from iop_edge import Execution, RequestFacts
-from iop_edge.runtime.openai_error import OpenAIError
+from iop_edge.requests.openai_error import OpenAIError
 
 _BYTES_PER_TOKEN: Final = 4
 _LIMITS: Final = ("max_completion_tokens", "max_tokens")

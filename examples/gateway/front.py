@@ -42,7 +42,7 @@ from iop_edge import (
     openai_error,
 )
 from iop_edge.ids import ProviderId
-from iop_edge.runtime.openai_error import OpenAIError
+from iop_edge.requests.openai_error import OpenAIError
 
 LOG: Final = logging.getLogger("gateway")
 USAGE_LOG: Final = logging.getLogger("gateway.usage")

@@ -10,8 +10,8 @@ from iop_edge.cli.console import Console
 from iop_edge.cli.render.text import counted
 from iop_edge.client.status import StatusSnapshot
 from iop_edge.errors import EdgeError, Violation
+from iop_edge.pool.status import ProviderStatus
 from iop_edge.refresh.result import RefreshResult
-from iop_edge.runtime.status import ProviderStatus
 from iop_edge.schema.paths import ROOT
 
 Ask = Callable[[], Awaitable[StatusSnapshot]]

@@ -5,13 +5,13 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import UsageError
+from iop_edge.config import files
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import NodeId, ProviderId
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.runtime.explanation import Explanation
-from iop_edge.runtime.rehearsal import Load, RehearsalError, rehearse
+from iop_edge.pool.explanation import Explanation
+from iop_edge.pool.rehearsal import Load, RehearsalError, rehearse
 
 _MOST: Final = 100_000
 

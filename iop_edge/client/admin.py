@@ -13,12 +13,12 @@ from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 
 from iop_edge.client import convert
 from iop_edge.client.status import Confirmed, StatusSnapshot
+from iop_edge.config.source import Source
 from iop_edge.errors import EdgeError
-from iop_edge.load.source import Source
 from iop_edge.net import AddressError, Tls, client_context, parse_address
+from iop_edge.pool.explanation import Explanation
 from iop_edge.refresh.attempt import Attempt, Options
 from iop_edge.refresh.result import Mode, RefreshResult
-from iop_edge.runtime.explanation import Explanation
 from iop_edge.schema.wire import WireError
 from iop_edge.transport.channel import ClientChannel
 from iop_pb.iop.admin import v1 as pb

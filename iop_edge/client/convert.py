@@ -13,14 +13,14 @@ from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_t
 import betterproto2
 
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.config.source import Source
 from iop_edge.errors import EdgeError, Span, Violation
-from iop_edge.load.source import Source
+from iop_edge.pool.explain import Candidate
+from iop_edge.pool.explanation import DispatchKind, Explanation, milliseconds
+from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.refresh.attempt import Attempt, Options
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, NodeOutcome, NodeReport, RefreshResult, Status
-from iop_edge.runtime.explain import Candidate
-from iop_edge.runtime.explanation import DispatchKind, Explanation, milliseconds
-from iop_edge.runtime.refusal import RefusalReason
-from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 from iop_edge.schema.table import RefreshClass
 from iop_pb.google.protobuf import FieldMask
 from iop_pb.iop.admin import v1 as pb

@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import Any
 
 from iop_edge.ids import EdgeId, NodeId
+from iop_edge.pool.status import ProviderStatus
 from iop_edge.refresh.result import Change, change_as_json
-from iop_edge.runtime.status import ProviderStatus
 
 
 class NodeConnection(StrEnum):

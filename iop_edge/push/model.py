@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from iop_edge.ids import NodeId, ProviderId, Revision
-from iop_edge.payload.encode import EncodedPayload
+from iop_edge.payload import EncodedPayload
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.transport.renewal import TlsSource
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.refresh.classify import refresh_class
 from iop_edge.refresh.diff import Entry, entries, has_entries
 from iop_edge.schema import table

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.refresh.affected import affected
 from iop_edge.refresh.classify import refresh_class, status_of
 from iop_edge.refresh.diff import Difference, diff

@@ -11,20 +11,20 @@ from functools import partial
 
 import pytest
 
-from iop_edge.agent.node import Node
 from iop_edge.client.admin import AdminClient
 from iop_edge.client.status import StatusSnapshot
+from iop_edge.config.source import Source
 from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
-from iop_edge.load.source import Source
 from iop_edge.net import parse_address
+from iop_edge.node.node import Node
 from iop_edge.refresh.attempt import Trigger
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import NodeConfigRefreshMode, NodeConfigRefreshRequest, NodeConfigRefreshResponse
 from tests.e2e.processes import clean_environ
 from tests.support import COMMAND, run
-from tests.unit.daemon.house import TOKEN, House, made
+from tests.unit.edge.house import TOKEN, House, made
 
 NAMES = ("a", "b")
 OLD, NEW = 1, 2

@@ -13,7 +13,7 @@ import pytest
 
 import iop_edge
 from iop_edge.client.status import NodeConnection, NodeStatus
-from iop_edge.daemon.edge import Edge
+from iop_edge.edge.edge import Edge
 from iop_edge.ids import NodeId
 from iop_edge.push.model import Desired
 from iop_edge.push.settings import Settings

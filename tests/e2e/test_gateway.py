@@ -14,7 +14,7 @@ import pytest
 import iop_edge
 from iop_edge.push.settings import Settings
 from tests.support import run
-from tests.unit.daemon.house import House, made
+from tests.unit.edge.house import House, made
 
 pytest.importorskip("starlette", reason="the extra `gateway` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `gateway` is not installed")

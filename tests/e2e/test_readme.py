@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from iop_edge.agent.serve import run_node
 from iop_edge.ids import NodeId
 from iop_edge.net import Address
+from iop_edge.node.serve import run_node
 from iop_edge.schema import table
 from tests.support import EXAMPLES, ROOT, run
 

@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
+from iop_edge.config.pipeline import check_sources, load_sources
+from iop_edge.config.references import ReferenceFailure, Resolver
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import Source
 from iop_edge.errors import ConfigError
-from iop_edge.load.pipeline import check_sources, load_sources
-from iop_edge.load.references import ReferenceFailure, Resolver
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.load.source import Source
 from iop_edge.schema.values import REDACTED
 
 TRACKED: Final = b"\n#%tracked\n"

@@ -23,11 +23,11 @@ from examples.gateway.backend import Backend  # noqa: E402
 from examples.gateway.backends import Backends  # noqa: E402
 from examples.gateway.front import Bounds, Gateway  # noqa: E402
 from iop_edge import Edge, Snapshot  # noqa: E402
-from iop_edge.agent.serve import run_node  # noqa: E402
+from iop_edge.config.pipeline import load_sources  # noqa: E402
+from iop_edge.config.source import Source  # noqa: E402
 from iop_edge.ids import NodeId  # noqa: E402
-from iop_edge.load.pipeline import load_sources  # noqa: E402
-from iop_edge.load.source import Source  # noqa: E402
 from iop_edge.net import Address  # noqa: E402
+from iop_edge.node.serve import run_node  # noqa: E402
 
 __all__ = [
     "Bounds",

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from iop_edge.runtime.group import Group
-from iop_edge.runtime.lease import Lease
-from iop_edge.runtime.seat import Seat
+from iop_edge.pool.group import Group
+from iop_edge.pool.lease import Lease
+from iop_edge.pool.seat import Seat
 from tests.gateway.rig import Rig, loaded, rig
 from tests.support import run
 

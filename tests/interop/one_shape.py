@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from iop_edge.load.scalars import normal_word
+from iop_edge.config.scalars import normal_word
 from iop_edge.schema.table import Field, Kind, MappingForm, Message
 from iop_edge.schema.values import Sourced
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from iop_edge.agent.serve import run_node
-from iop_edge.daemon.admin import AdminService
-from iop_edge.daemon.edge import Edge
+from iop_edge.config.pipeline import load_sources
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import Source
+from iop_edge.edge.edge import Edge
 from iop_edge.ids import NodeId
-from iop_edge.load.pipeline import load_sources
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.load.source import Source
 from iop_edge.net import Address, parse_address
-from iop_edge.payload.build import node_payload
+from iop_edge.node.serve import run_node
+from iop_edge.payload import node_payload
+from iop_edge.pool.refusal import NoProviderError
+from iop_edge.pool.status import Health
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import NodeOutcome, RefreshResult, Status
-from iop_edge.runtime.refusal import NoProviderError
-from iop_edge.runtime.status import Health
+from iop_edge.serve.admin import AdminService
 from iop_edge.transport.server import BoundedServer
 from tests.support import run
 

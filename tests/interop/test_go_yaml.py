@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from iop_edge.load.decode import decode
-from iop_edge.load.decoded import Decoded
-from iop_edge.load.plain import read_plain
-from iop_edge.load.source import Source
+from iop_edge.config.decode import decode
+from iop_edge.config.decoded import Decoded
+from iop_edge.config.plain import read_plain
+from iop_edge.config.source import Source
 from iop_edge.schema import table
 from tests.interop import yaml_corpus
 from tests.interop.one_shape import holds_typed_reference, in_one_shape

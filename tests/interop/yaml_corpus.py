@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import yaml
 
-from iop_edge.load.decode import decode
-from iop_edge.load.source import Source
+from iop_edge.config.decode import decode
+from iop_edge.config.source import Source
 from tests.support import EXAMPLES
 from tests.tricky import CHARACTERS, SCALARS
-from tests.unit.load import test_yaml_rules, test_yaml_structure
+from tests.unit.config import test_yaml_rules, test_yaml_structure
 
 _FORMS: Final = """\
 x-provider: &provider

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iop_edge.config.decode import decode
+from iop_edge.config.excerpt import excerpts
+from iop_edge.config.locate import locate
+from iop_edge.config.parsers import DEFAULT_PARSER, PYTHON_PARSER
+from iop_edge.config.source import Source
 from iop_edge.errors import Span
-from iop_edge.load.decode import decode
-from iop_edge.load.excerpt import excerpts
-from iop_edge.load.locate import locate
-from iop_edge.load.parsers import DEFAULT_PARSER, PYTHON_PARSER
-from iop_edge.load.source import Source
 from iop_edge.schema import table
 from iop_edge.schema.table import INT_RANGES, Field, Kind, Message
 from iop_edge.schema.values import REDACTED

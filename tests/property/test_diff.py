@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.refresh.diff import Difference, diff
 from iop_edge.refresh.live_part import live_part
 from iop_edge.refresh.plan import plan

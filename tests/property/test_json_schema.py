@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from iop_edge.load.formats import FORMS, TextForm
+from iop_edge.config.formats import FORMS, TextForm
 from iop_edge.schema import table
 from iop_edge.schema.json_schema import json_schema
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iop_edge.config.pipeline import check_sources, load_sources, snapshot_of
+from iop_edge.config.source import Source
 from iop_edge.errors import ConfigError
-from iop_edge.load.pipeline import check_sources, load_sources, snapshot_of
-from iop_edge.load.source import Source
 from tests.property.configs import valid_config
 from tests.support import EXAMPLES
-from tests.unit.load.loading import World, layers, load
+from tests.unit.config.loading import World, layers, load
 
 
 def written(config: dict[str, Any]) -> str:

@@ -13,11 +13,11 @@ from iop_edge.cli.render.report import report_text
 from iop_edge.cli.render.report_json import report_json
 from iop_edge.cli.render.sarif import report_sarif
 from iop_edge.cli.style import PLAIN
+from iop_edge.config.pipeline import check_sources
+from iop_edge.config.source import Source
 from iop_edge.errors import MAX_FILE_NAME, MAX_TEXT, Report, Span, Violation, shortened
-from iop_edge.load.pipeline import check_sources
-from iop_edge.load.source import Source
 from tests.support import EXAMPLES
-from tests.unit.load.loading import World
+from tests.unit.config.loading import World
 
 _LONGEST_LINE: Final = 10 * (MAX_FILE_NAME + 4 * MAX_TEXT)
 """A character that a terminal would act on is shown as up to ten."""

@@ -6,9 +6,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iop_edge.load.decode import decode
-from iop_edge.load.plain import read_plain
-from iop_edge.load.source import Source
+from iop_edge.config.decode import decode
+from iop_edge.config.plain import read_plain
+from iop_edge.config.source import Source
 from tests.property.configs import valid_config
 from tests.support import EXAMPLES
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import ProviderId
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.runtime.keys import ModelKey, RouteKey
-from iop_edge.runtime.openai_error import openai_error
-from iop_edge.runtime.prepare import Execution, RequestPolicy
-from iop_edge.runtime.request import RequestFacts
-from iop_edge.runtime.request_refusal import RequestRefusal, RequestRefusalReason
-from tests.unit.runtime.policies import policy
+from iop_edge.pool.keys import ModelKey, RouteKey
+from iop_edge.requests.openai_error import openai_error
+from iop_edge.requests.prepare import Execution, RequestPolicy
+from iop_edge.requests.request import RequestFacts
+from iop_edge.requests.request_refusal import RequestRefusal, RequestRefusalReason
+from tests.unit.requests.policies import policy
 
 COUNTS = st.one_of(st.integers(1, 50), st.integers(1, 2**31 - 1))
 JSON = st.recursive(

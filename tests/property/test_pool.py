@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from iop_edge.ids import NodeId, ProviderId
-from iop_edge.runtime import explain
-from iop_edge.runtime.dispatcher import Dispatcher
-from iop_edge.runtime.explain import Dispatch
-from iop_edge.runtime.group import Group
-from iop_edge.runtime.keys import RouteKey
-from iop_edge.runtime.lease import Lease
-from iop_edge.runtime.refusal import Refusal, RefusalReason
-from iop_edge.runtime.status import Health
-from iop_edge.runtime.waiter import Waiter
+from iop_edge.pool import explain
+from iop_edge.pool.dispatcher import Dispatcher
+from iop_edge.pool.explain import Dispatch
+from iop_edge.pool.group import Group
+from iop_edge.pool.keys import RouteKey
+from iop_edge.pool.lease import Lease
+from iop_edge.pool.refusal import Refusal, RefusalReason
+from iop_edge.pool.status import Health
+from iop_edge.pool.waiter import Waiter
 from tests.property.slow_pool import Request, SlowPool
-from tests.unit.runtime.configs import provider, snapshot
+from tests.unit.pool.configs import provider, snapshot
 
 _PROVIDERS = ("a", "b", "c", "d")
 _NODES = ("n1", "n2")

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
 from tests.support import run
-from tests.unit.daemon.scripted import Bench, config
+from tests.unit.edge.scripted import Bench, config
 
 CHECKS = [NodeOutcome.COMMITTED, NodeOutcome.REJECTED, NodeOutcome.RESTART_REQUIRED, NodeOutcome.UNREACHABLE]
 COMMITS = [*CHECKS, NodeOutcome.UNKNOWN, NodeOutcome.UNCHANGED]

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from iop_edge.config.pipeline import check_sources
+from iop_edge.config.source import Source
 from iop_edge.errors import Violation
-from iop_edge.load.pipeline import check_sources
-from iop_edge.load.source import Source
 from iop_edge.schema import table
 from iop_edge.schema.json_schema import json_schema
 from tests.property.configs import TEXTS, valid_config

@@ -23,7 +23,7 @@ def test_the_public_names_are_listed() -> None:
 
 
 def test_a_sub_package_is_not_taken_for_the_function_of_its_name() -> None:
-    # `iop_edge.load` is both; whoever imports the package first must still get the function.
-    program = "import iop_edge.load.pipeline, iop_edge; print(callable(iop_edge.load))"
+    # `iop_edge.config` is both; whoever imports the package first must still get the function.
+    program = "import iop_edge.config.pipeline, iop_edge; print(callable(iop_edge.config))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"

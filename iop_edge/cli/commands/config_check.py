@@ -5,11 +5,11 @@ Exit code 0: valid; 1: violations, and with --strict also warnings.
 
 import argparse
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
 from iop_edge.cli.inputs import add_format, add_layers, add_offline, config_files
 from iop_edge.cli.render.text import json_text
+from iop_edge.config import files
 from iop_edge.errors import Report
 
 

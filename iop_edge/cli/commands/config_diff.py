@@ -5,12 +5,12 @@ Exit code 0: no difference; 10: live changes only; 3: something needs a restart;
 
 import argparse
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
 from iop_edge.cli.inputs import add_format, add_offline, add_private
 from iop_edge.cli.render.result import diff_text
 from iop_edge.cli.render.text import json_text
+from iop_edge.config import files
 from iop_edge.errors import ConfigError
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Mode, RefreshResult, Status, as_json

@@ -7,10 +7,10 @@ config; `json` is protobuf's JSON.
 import argparse
 from pathlib import Path
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
 from iop_edge.cli.inputs import add_format, add_layers, config_files
+from iop_edge.config import files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

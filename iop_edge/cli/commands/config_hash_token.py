@@ -15,8 +15,8 @@ from typing import Final
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.render.text import value_text
-from iop_edge.load.formats import FORMS
-from iop_edge.load.references import escape
+from iop_edge.config.formats import FORMS
+from iop_edge.config.references import escape
 from iop_edge.schema import table
 
 _LONGEST: Final = 64 * 1024

@@ -11,7 +11,7 @@ from typing import Final
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.shipped import example
-from iop_edge.load.documented import documented
+from iop_edge.config.documented import documented
 
 _SCHEMA: Final = "# yaml-language-server: $schema=edge.schema.json\n"
 """What makes an editor use the schema beside the file."""

@@ -14,15 +14,15 @@ import argparse
 import stat
 from pathlib import Path
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.render.report import report_text, violation_lines
 from iop_edge.cli.render.text import counted
 from iop_edge.cli.whole_file import write_whole
-from iop_edge.load.migrate.migration import Migration, migrate
-from iop_edge.load.migrate.shown import shown
-from iop_edge.load.source import Source
+from iop_edge.config import files
+from iop_edge.config.migrate.migration import Migration, migrate
+from iop_edge.config.migrate.shown import shown
+from iop_edge.config.source import Source
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,13 +9,13 @@ Exit code 0: applied, or would be; 3: something needs a restart; 1: rejected; 4:
 import argparse
 import asyncio
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.inputs import add_admin, add_format, add_layers, admin_address
 from iop_edge.cli.refreshing import add_refresh_options, carry_out, chosen_mode, chosen_options, conclude
 from iop_edge.client.admin import AdminClient
-from iop_edge.load.source import Source
+from iop_edge.config import files
+from iop_edge.config.source import Source
 from iop_edge.refresh.result import RefreshResult
 
 

@@ -5,10 +5,10 @@ Either form is itself a valid config. A value that came from a reference is show
 
 import argparse
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
 from iop_edge.cli.inputs import add_format, add_layers, add_offline, config_files
+from iop_edge.config import files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from iop_edge.cli.inputs import add_admin, add_format, add_layers, add_offline, 
 from iop_edge.cli.made_up import add_load, is_made_up, rehearsed
 from iop_edge.cli.render.dispatch import explanation_text, unknown_text
 from iop_edge.cli.render.text import json_text
-from iop_edge.runtime.explanation import Explanation, as_json
+from iop_edge.pool.explanation import Explanation, as_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,14 +6,14 @@ A value that came from a reference is shown as the reference.
 import argparse
 import difflib
 
-from iop_edge import files
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.inputs import add_format, add_layers, add_offline, config_files
 from iop_edge.cli.render.payload import payload_json, yaml_text
 from iop_edge.cli.render.text import json_text
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.payload.build import UnknownNodeError, payload_tree
+from iop_edge.config import files
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.payload import UnknownNodeError, payload_tree
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,10 +20,10 @@ from typing import Final
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.running import until_stopped
-from iop_edge.daemon.logs import logging_to
 from iop_edge.ids import NodeId
 from iop_edge.net import Address, AddressError, Tls, TlsError, parse_address
 from iop_edge.schema import table
+from iop_edge.serve.logs import logging_to
 from iop_edge.transport.tokens import RotatedTokens, TokensError
 
 TOKEN_VARIABLE: Final = "IOP_NODE_TOKEN"  # noqa: S105 - the name of a variable
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Serve until SIGTERM or SIGINT."""
-    from iop_edge.agent.serve import run_node
+    from iop_edge.node.serve import run_node
 
     _require_id(arguments.id)
     try:
@@ -97,7 +97,7 @@ def _pem(file: Path) -> str:
 
 
 def _require_id(text: str) -> None:
-    from iop_edge.load.formats import FORMS
+    from iop_edge.config.formats import FORMS
 
     if fault := FORMS["identifier"].fault(text):
         raise UsageError(f"node run: --id: {fault}")

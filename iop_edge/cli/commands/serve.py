@@ -18,8 +18,8 @@ from typing import Final
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode
 from iop_edge.cli.inputs import add_layers, config_files
-from iop_edge.daemon.logs import LoggedError
-from iop_edge.daemon.serve import ServeOptions, serve
+from iop_edge.serve.logs import LoggedError
+from iop_edge.serve.serve import ServeOptions, serve
 
 _DEFAULTS: Final = ServeOptions(files=())
 

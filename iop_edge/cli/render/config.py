@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from iop_edge.load.references import escape
+from iop_edge.config.references import escape
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_tree
 from iop_edge.schema.values import ReadTree

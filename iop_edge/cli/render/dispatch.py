@@ -6,10 +6,10 @@ from typing import Final
 
 from iop_edge.cli.render.text import NO_NUMBER, Cell, printable, shortened, table
 from iop_edge.cli.style import Paint, Style
-from iop_edge.runtime.explain import Candidate
-from iop_edge.runtime.explanation import Explanation
-from iop_edge.runtime.refusal import RefusalReason
-from iop_edge.runtime.status import ProviderState
+from iop_edge.pool.explain import Candidate
+from iop_edge.pool.explanation import Explanation
+from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.status import ProviderState
 
 _HEADER: Final = (
     "PROVIDER",

@@ -8,7 +8,7 @@ from iop_edge.cli.render.result import change_lines
 from iop_edge.cli.render.text import Cell, counted, printable, table
 from iop_edge.cli.style import Paint, Style
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
-from iop_edge.runtime.status import ProviderState, ProviderStatus
+from iop_edge.pool.status import ProviderState, ProviderStatus
 
 _NODE_HEADER: Final = ("NODE", "ADDRESS", "STATE", "IN SYNC", "REVISION", "GENERATION", "LAST FAULT")
 _PROVIDER_HEADER: Final = (

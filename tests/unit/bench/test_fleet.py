@@ -1,7 +1,7 @@
 from bench.contenders import Secrets
 from bench.fleet import fleet
-from iop_edge.load.pipeline import load_sources
-from iop_edge.load.source import Source
+from iop_edge.config.pipeline import load_sources
+from iop_edge.config.source import Source
 
 
 def test_equal_numbers_give_equal_text() -> None:

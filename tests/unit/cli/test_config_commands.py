@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.files import load
+from iop_edge.config.files import load
 from iop_pb.iop.config.v1 import EdgeConfig
 from tests.support import EXAMPLES
 from tests.unit.cli.invoke import invoke

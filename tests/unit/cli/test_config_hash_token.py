@@ -10,7 +10,7 @@ import yaml
 from iop_edge.cli.console import Console
 from iop_edge.cli.main import run
 from tests.unit.cli.invoke import Invocation, Terminal, invoke
-from tests.unit.load.loading import check
+from tests.unit.config.loading import check
 
 pytestmark = pytest.mark.contract("VAL-08", "CFG-08")
 

@@ -7,8 +7,8 @@ import pytest
 
 from iop_edge.cli.render.dispatch import explanation_text, unknown_text
 from iop_edge.cli.style import PLAIN
-from iop_edge.runtime.explanation import DispatchKind, Explanation
-from iop_edge.runtime.refusal import RefusalReason
+from iop_edge.pool.explanation import DispatchKind, Explanation
+from iop_edge.pool.refusal import RefusalReason
 from tests.support import EXAMPLES
 from tests.unit.cli.invoke import Invocation, invoke
 

@@ -10,8 +10,8 @@ from iop_edge.cli.following import drained, follow, progress
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
 from iop_edge.errors import EdgeError
 from iop_edge.ids import EdgeId, NodeId, ProviderId
+from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.refresh.result import Mode, RefreshResult, Status
-from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 from tests.support import run
 from tests.unit.cli.invoke import Terminal
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.invoke import invoke
-from tests.unit.load.loading import BASE
+from tests.unit.config.loading import BASE
 
 _PROVIDER = "{id: p, type: ollama, category: local_inference, adapter: a, models: [m]}"
 _PATH = "nodes[0].providers[0]"

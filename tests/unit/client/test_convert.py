@@ -7,16 +7,16 @@ import pytest
 from iop_edge.client import convert
 from iop_edge.client.convert import ConvertError, from_message, to_message, to_number, to_word
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot, as_json
+from iop_edge.config.source import Source
 from iop_edge.errors import Span, Violation
 from iop_edge.ids import EdgeId, NodeId, ProviderId
-from iop_edge.load.source import Source
+from iop_edge.pool.explain import Candidate
+from iop_edge.pool.explanation import DispatchKind, Explanation
+from iop_edge.pool.explanation import as_json as explanation_as_json
+from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.refresh.attempt import Attempt, Options, Trigger
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, NodeOutcome, NodeReport, RefreshResult, Status
-from iop_edge.runtime.explain import Candidate
-from iop_edge.runtime.explanation import DispatchKind, Explanation
-from iop_edge.runtime.explanation import as_json as explanation_as_json
-from iop_edge.runtime.refusal import RefusalReason
-from iop_edge.runtime.status import Health, ProviderState, ProviderStatus
 from iop_edge.schema import table
 from iop_edge.schema.table import RefreshClass
 from iop_pb.iop.admin import v1 as pb

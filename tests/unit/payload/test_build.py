@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.payload.build import UnknownNodeError, node_payload, payload_tree, payload_trees
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.payload import UnknownNodeError, node_payload, payload_tree, payload_trees
 from iop_edge.refresh.classify import refresh_class
 from iop_edge.schema import table
 from iop_edge.schema.values import UNRESOLVED, Sourced, Tree

@@ -4,9 +4,8 @@ import copy
 
 import pytest
 
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.payload.build import node_payload, payload_tree
-from iop_edge.payload.encode import EncodedPayload, encode
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.payload import EncodedPayload, encode, node_payload, payload_tree
 from iop_edge.schema.values import Tree
 from iop_pb.iop.runtime.v1 import NodeConfigPayload
 from tests.trees import adapter, edge, items, node, provider

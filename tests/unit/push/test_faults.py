@@ -206,7 +206,7 @@ def test_second_process_of_an_edge_is_refused_on_both_sides_until_the_first_has_
 
     with caplog.at_level(logging.WARNING):
         run(scenario())
-    assert {"iop_edge.agent.session", "iop_edge.push.actor"} <= {record.name for record in caplog.records}
+    assert {"iop_edge.node.session", "iop_edge.push.actor"} <= {record.name for record in caplog.records}
 
 
 @pytest.mark.contract("PSH-02")

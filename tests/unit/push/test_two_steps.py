@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from iop_edge.agent.adapters import AdapterError, RestartNeededError
 from iop_edge.ids import NodeId
+from iop_edge.node.adapters import AdapterError, RestartNeededError
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Connection, Desired
 from iop_edge.refresh.result import NodeOutcome, NodeReport

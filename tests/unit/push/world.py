@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from iop_edge.agent.node import Node
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId, Revision
 from iop_edge.net import Address, Tls, server_context
-from iop_edge.payload.encode import encode
+from iop_edge.node.node import Node
+from iop_edge.payload import encode
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Connection, Desired, HealthState, NodeState, ReportedHealth, Target
 from iop_edge.push.settings import Settings

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.refresh.plan import Plan, plan
 from iop_edge.refresh.result import ChangeKind, Status
 from iop_edge.schema import table

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from iop_edge.load.pipeline import load_sources
-from iop_edge.load.snapshot import Snapshot
-from iop_edge.load.source import Source
+from iop_edge.config.pipeline import load_sources
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import Source
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Status
 from iop_edge.schema import table

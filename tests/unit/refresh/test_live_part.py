@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.refresh.live_part import live_part
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Status

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from iop_edge.load.snapshot import Snapshot
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.refresh.plan import Plan, plan
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, Status, as_json
 from iop_edge.schema.table import RefreshClass

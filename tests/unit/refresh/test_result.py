@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.errors import Span, Violation
-from iop_edge.load.snapshot import Snapshot
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import (
     Change,

@@ -5,9 +5,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from iop_edge.load.decode import decode
-from iop_edge.load.pipeline import check_sources
-from iop_edge.load.source import Source
+from iop_edge.config.decode import decode
+from iop_edge.config.pipeline import check_sources
+from iop_edge.config.source import Source
 from iop_edge.schema import table
 from iop_edge.schema.json_schema import json_schema
 

@@ -1,0 +1,226 @@
+"""Reads parser events, and keeps what aliases need, within bounds (CFG-10).
+
+An anchored node is recorded as it passes, its aliases bound at once to what they stand for there; what an alias stands
+for is replayed from the recording. So no node graph is ever built, and an anchor that is defined again later changes
+nothing that was read before.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, SequenceEndEvent, SequenceStartEvent
+
+from iop_edge.config.findings import Findings, Position, StopReading, Trail, depth
+from iop_edge.config.source import Limits
+
+Event = Any
+"""A parser event. They are told apart by their exact class, which costs a quarter of `isinstance`."""
+
+# The rule of Go's yaml.v3: the part of a document's nodes that may come from aliases shrinks as the document grows.
+_FREE_NODES: Final = 1_000
+_FREE_ALIASED: Final = 100
+_SMALL: Final = 400_000
+_LARGE: Final = 4_000_000
+_SMALL_PART: Final = 0.99
+_LARGE_PART: Final = 0.10
+
+# Ours: what an override hides below an alias is not read, so it does not count there, but it is passed over.
+_FREE_PASSED: Final = 100_000
+_PASSED_TO_READ: Final = 10
+
+STARTS: Final[frozenset[Any]] = frozenset({MappingStartEvent, SequenceStartEvent})
+_ENDS: Final[frozenset[Any]] = frozenset({MappingEndEvent, SequenceEndEvent})
+
+
+class Recording:
+    """The events of an anchored node, a stretch of what was recorded; without a `stop` as long as the node goes on."""
+
+    __slots__ = ("events", "start", "stop")
+
+    def __init__(self, events: list[Event], start: int) -> None:
+        self.events = events
+        self.start = start
+        self.stop: int | None = None
+
+
+class BoundAlias:
+    """An alias together with what it stands for; None where that is nothing, which has been reported."""
+
+    __slots__ = ("recording", "start_mark")
+
+    anchor: Final = None
+    tag: Final = None
+
+    def __init__(self, start_mark: Position, recording: Recording | None) -> None:
+        self.start_mark = start_mark
+        self.recording = recording
+
+
+ALIASES: Final[frozenset[Any]] = frozenset({AliasEvent, BoundAlias})
+
+
+class EventReader:
+    """The events of one file, with its anchors.
+
+    `next` gives the next event, be it of the file or of a recording that is being replayed.
+    """
+
+    def __init__(self, get_event: Callable[[], Event], findings: Findings, limits: Limits) -> None:
+        self.next = get_event
+        self._findings = findings
+        self._limits = limits
+        self._anchors: dict[str, Recording] = {}
+        self._recorded = 0
+        self._nodes = 0
+        self._aliased = 0
+        self._passed = 0
+        self._expanding: list[Position] = []
+
+    def skip(self, event: Event, trail: Trail) -> None:
+        """Pass over the node that an event begins. Anchors in it can be used all the same."""
+        base = level = depth(trail)
+        passed = 0
+        while True:
+            passed += 1
+            kind = event.__class__
+            if kind is AliasEvent:
+                self.bind(event, trail)
+            elif kind in _ENDS:
+                level -= 1
+            elif event.anchor is not None:
+                self.record(event, trail)
+            elif kind in STARTS:
+                level += 1
+                self._check_depth(level, event, trail)
+            if level == base:
+                break
+            event = self.next()
+        if self._expanding:
+            self._count_passed(passed)
+
+    def record(self, event: Event, trail: Trail) -> Recording:
+        """Take in the whole node that an event begins, and remember it and all in it by their anchors."""
+        events: list[Event] = []
+        whole = Recording(events, 0)
+        unfinished: list[tuple[int, Recording]] = [(depth(trail), whole)]
+        level = depth(trail)
+        while unfinished:
+            kind = event.__class__
+            if kind in _ENDS:
+                level -= 1
+            elif kind is AliasEvent:
+                event = self.bind(event, trail)
+            else:
+                if event.anchor is not None:
+                    unfinished.append((level, self._define(event, Recording(events, len(events)))))
+                if kind in STARTS:
+                    level += 1
+                    self._check_depth(level, event, trail)
+            events.append(event)
+            while unfinished and unfinished[-1][0] == level:
+                unfinished.pop()[1].stop = len(events)
+            if unfinished:
+                event = self.next()
+        self._recorded += len(events)
+        return whole
+
+    @contextmanager
+    def replaying(self, recording: Recording) -> Iterator[Event]:
+        """Give the first event of a recorded node; within the context the next ones are the node's too."""
+        outer = self.next
+        self.next = iter(recording.events[recording.start : recording.stop]).__next__
+        try:
+            yield self.next()
+        finally:
+            self.next = outer
+
+    @contextmanager
+    def expanding(self, alias: Event, trail: Trail) -> Iterator[Event | None]:
+        """Give the first event of the node that an alias stands for, or None; the next ones are the node's too."""
+        recording = self.bind(alias, trail).recording
+        if recording is None:
+            yield None
+            return
+        if len(self._expanding) >= self._limits.max_depth:
+            message = f"aliases go more than {self._limits.max_depth} levels deep"
+            raise self._findings.stop("yaml.depth", trail, self._expanding[0], message)
+        self._expanding.append(alias.start_mark)
+        self.charge(1)
+        with self.replaying(recording) as first:
+            yield first
+        self._expanding.pop()
+
+    def bind(self, alias: Event, trail: Trail) -> BoundAlias:
+        """Return an alias with what it stands for here; report it where that is nothing, or something around it."""
+        if alias.__class__ is BoundAlias:
+            bound: BoundAlias = alias
+            return bound
+        recording = self._anchors.get(alias.anchor)
+        if recording is None:
+            self._findings.add("yaml.alias", trail, alias.start_mark, "no anchor of this name stands before this alias")
+        elif recording.stop is None:
+            self._findings.add(
+                "yaml.alias", trail, alias.start_mark, "this alias stands for something that contains it"
+            )
+            recording = None
+        return BoundAlias(alias.start_mark, recording)
+
+    @contextmanager
+    def opened(self, event: Event, trail: Trail) -> Iterator[Event | None]:
+        """Give the first event of a node without its anchor, or of what it is an alias of, or None."""
+        if event.__class__ in ALIASES:
+            with self.expanding(event, trail) as first:
+                yield first
+        elif event.anchor is not None:
+            with self.replaying(self.record(event, trail)) as first:
+                yield first
+        else:
+            yield event
+
+    def charge(self, nodes: int) -> None:
+        """Count nodes that were read, and stop when too large a part of all came from aliases."""
+        self._nodes += nodes
+        if not self._expanding:
+            return
+        self._aliased += nodes
+        if self._nodes <= _FREE_NODES or self._aliased <= _FREE_ALIASED:
+            return
+        if self._aliased > self._nodes * _allowed_part(self._nodes):
+            raise self._too_much()
+
+    def _count_passed(self, events: int) -> None:
+        self._passed += events
+        if self._passed > max(_FREE_PASSED, self._nodes * _PASSED_TO_READ):
+            raise self._too_much()
+
+    def _too_much(self) -> StopReading:
+        return self._findings.stop(
+            "yaml.aliasing",
+            None,
+            self._expanding[0],
+            "aliases make up too large a part of this file",
+            "write out some of what they stand for",
+        )
+
+    def _define(self, event: Event, recording: Recording) -> Recording:
+        self._anchors[event.anchor] = recording
+        event.anchor = None
+        if self._recorded + len(recording.events) > self._limits.max_recorded:
+            raise self._findings.stop(
+                "yaml.aliasing", None, event.start_mark, "too much of this file stands below anchors"
+            )
+        return recording
+
+    def _check_depth(self, level: int, event: Event, trail: Trail) -> None:
+        if level > self._limits.max_depth:
+            message = f"mappings and lists nest more than {self._limits.max_depth} levels deep"
+            raise self._findings.stop("yaml.depth", trail, event.start_mark, message)
+
+
+def _allowed_part(nodes: int) -> float:
+    if nodes <= _SMALL:
+        return _SMALL_PART
+    if nodes >= _LARGE:
+        return _LARGE_PART
+    return _SMALL_PART - (_SMALL_PART - _LARGE_PART) * (nodes - _SMALL) / (_LARGE - _SMALL)

@@ -1,0 +1,227 @@
+"""Reads the keys of mappings: duplicates, merges, and keys that are none (CFG-01 to CFG-03, CFG-11)."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
+
+from iop_edge.config.events import ALIASES, BoundAlias, Event, EventReader, Recording
+from iop_edge.config.findings import Findings, Trail
+from iop_edge.config.keys import hint_for, key_trail, map_key_trail, may_hold_value, names_secret, shown_key
+from iop_edge.config.nearby import Nearby
+from iop_edge.config.scalars import holds_reference, is_null
+from iop_edge.schema.table import Message
+
+MERGE_KEY: Final = "<<"
+
+ANY_FIELD: Final = ""
+
+_LEFT_OVER: Final = "there is no such field here; it may be what is left of the secret before it, and is not shown"
+
+Seen = dict[str, Event]
+"""The keys of a mapping so far: the event of each, by the name that makes two keys the same."""
+
+
+class KeyRule(NamedTuple):
+    """What the keys of a mapping are: by which name two are the same, and where one stands."""
+
+    name_of: Callable[[str], str]
+    trail_of: Callable[[Trail, str], Trail]
+
+
+MAP_KEYS: Final = KeyRule(str, map_key_trail)
+CASELESS_KEYS: Final = KeyRule(str.lower, map_key_trail)
+
+Merge = tuple[Event, BoundAlias | Recording]
+"""A merge key, and what stands behind it."""
+
+
+class MappingReader:
+    """The part of the decoder that knows what a key may be."""
+
+    def __init__(self, events: EventReader, findings: Findings) -> None:
+        self.events = events
+        self.findings = findings
+        self.nearby = Nearby()
+        self.gaps: dict[Trail, set[str]] = {}
+        """Where a mapping holds something that could not be read: which fields may be meant, `ANY_FIELD` for any."""
+
+    def entries(self, trail: Trail, seen: Seen, keys: KeyRule) -> Iterator[tuple[Event, Event]]:
+        """Yield each key of the mapping that has begun, with the first event of its value, then those that merges add.
+
+        Whoever iterates reads each value to its end before the next step.
+
+        Args:
+            trail: where the mapping stands.
+            seen: keys that are taken already and override these; gains the keys that are yielded.
+            keys: what the keys are.
+        """
+        own: Seen = {}
+        merge: Merge | None = None
+        while (key := self._next_key(trail)) is not None:
+            event = self.events.next()
+            name = keys.name_of(key.value)
+            if key.value == MERGE_KEY and not key.style:
+                merge = self.note_merge(merge, key, event, trail)
+            elif is_null(key.value, key.style):
+                self.refuse_null_key(key, event, trail)
+            elif name in own:
+                self.refuse_duplicate(own[name], key, keys.trail_of(trail, key.value))
+                self.events.skip(event, trail)
+            elif name in seen:
+                self.events.skip(event, trail)
+            else:
+                own[name] = key
+                yield key, event
+        seen.update(own)
+        self.events.charge(2 * len(own))
+        if merge is not None:
+            yield from self.merged(merge, trail, seen, keys)
+
+    def merged(self, merge: Merge, trail: Trail, seen: Seen, keys: KeyRule) -> Iterator[tuple[Event, Event]]:
+        """Yield the keys and values that a merge adds: of each key the first one, and none that is taken."""
+        node = merge[1]
+        if isinstance(node, BoundAlias):
+            yield from self._merged_mapping(node, trail, seen, keys)
+            return
+        with self.events.replaying(node) as first:
+            if first.__class__ is not SequenceStartEvent:
+                yield from self._merged_mapping(first, trail, seen, keys)
+                return
+            while (event := self.events.next()).__class__ is not SequenceEndEvent:
+                yield from self._merged_mapping(event, trail, seen, keys)
+
+    def _merged_mapping(self, event: Event, trail: Trail, seen: Seen, keys: KeyRule) -> Iterator[tuple[Event, Event]]:
+        if event.__class__ in ALIASES:
+            with self.events.expanding(event, trail) as first:
+                if first is None:
+                    self.note_gap(trail)
+                    return
+                if first.__class__ is MappingStartEvent and first.tag is None:
+                    yield from self.entries(trail, seen, keys)
+                    return
+        elif event.__class__ is MappingStartEvent and event.tag is None:
+            yield from self.entries(trail, seen, keys)
+            return
+        else:
+            self.events.skip(event, trail)
+        self.note_gap(trail)
+        self.findings.add("yaml.merge", trail, event.start_mark, "<< takes a mapping or a list of mappings")
+
+    def note_merge(self, earlier: Merge | None, key: Event, event: Event, trail: Trail) -> Merge:
+        """Take in the value of a merge key, to be read when all other keys of its mapping are known."""
+        if earlier is not None:
+            self.note_gap(trail)
+            self.refuse_duplicate(earlier[0], key, key_trail(trail, MERGE_KEY))
+            self.events.skip(event, trail)
+            return earlier
+        if event.__class__ in ALIASES:
+            return key, self.events.bind(event, trail)
+        return key, self.events.record(event, trail)
+
+    def note_gap(self, trail: Trail, name: str = ANY_FIELD) -> None:
+        """Note that a mapping holds a field that could not be read."""
+        self.gaps.setdefault(trail, set()).add(name)
+
+    def scalar_key(self, event: Event, trail: Trail) -> Event | None:
+        """Return a key that may have an anchor as a plain scalar event; report what can be no key."""
+        if event.__class__ in ALIASES:
+            self.note_gap(trail)
+            if self.events.bind(event, trail).recording is not None:
+                self.findings.add("yaml.key", trail, event.start_mark, "an alias is no key", "write the key out")
+            return None
+        if event.__class__ is ScalarEvent:
+            if event.anchor is not None:
+                self.events.record(event, trail)
+            if event.tag is None:
+                return event
+            self.note_gap(trail)
+            self.refuse_tag(event, trail)
+            return None
+        self.note_gap(trail)
+        self.events.skip(event, trail)
+        self.findings.add("yaml.key", trail, event.start_mark, "a key must be a scalar")
+        return None
+
+    def refuse_null_key(self, key: Event, event: Event, trail: Trail) -> None:
+        """Report a key that is null, and pass over its value."""
+        self.findings.add(
+            "yaml.key", trail, key.start_mark, "a key must not be null", "write it in quotes if it is text"
+        )
+        self.events.skip(event, trail)
+
+    def refuse_duplicate(self, first: Event, key: Event, trail: Trail) -> None:
+        """Report a key that its mapping has already (CFG-02)."""
+        line = first.start_mark.line + 1
+        name = shown_key(key.value)
+        if first.value.lower() == key.value.lower():
+            rule, message = "yaml.duplicate_key", f"{name} stands in this mapping already, in line {line}"
+        else:
+            rule, message = "field.duplicate", f"{name} means the same as {shown_key(first.value)} in line {line}"
+        self.findings.add(rule, trail, key.start_mark, message)
+
+    def refuse_tag(self, event: Event, trail: Trail) -> None:
+        """Report a tag. Its text is not shown, since a secret that begins with `!` is read as one."""
+        self.findings.add(
+            "yaml.tag",
+            trail,
+            event.start_mark,
+            "explicit tags are not allowed",
+            "write text that begins with ! in quotes",
+        )
+
+    def foreign_key(self, message: Message, key: Event, event: Event, trail: Trail, seen: Seen) -> None:
+        """Report a key that its message does not have, a legacy one (CFG-03) or an unknown one (CFG-01)."""
+        name = key.value
+        if is_null(name, key.style):
+            self.refuse_null_key(key, event, trail)
+            return
+        here = key_trail(trail, name)
+        is_behind = self.nearby.is_behind_secret(seen)
+        if is_behind or self._is_secret_like(message, name, event):  # and so is what comes next
+            self.nearby.hid(key)
+        if name in message.legacy:
+            self.findings.add(
+                "field.legacy", here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
+            )
+        elif name in seen:
+            self.refuse_duplicate(seen[name], key, here)
+        elif trail is not None or not is_ignored(name):
+            meant = message.keys.get(name.partition(":")[0])
+            if meant is not None:
+                self.note_gap(trail, meant.name)
+            # Of what is not listed nothing is shown, and there may be very much of it.
+            is_listed = not self.findings.is_full
+            hint = hint_for(message, name) if is_listed else ""
+            if is_listed and (is_behind or _is_nothing(event)) and may_hold_value(message, name):
+                what = _LEFT_OVER if is_behind else "there is no such field here, and it has no value"
+                self.findings.add("field.unknown", trail, key.start_mark, what, hint)
+                self.events.skip(event, trail)
+                return
+            self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
+        seen.setdefault(name, key)
+        self.events.skip(event, here)
+
+    def _is_secret_like(self, message: Message, name: str, event: Event) -> bool:
+        """Tell whether an unknown key may hold a raw secret, as far as what stands behind it is listed."""
+        is_raw_text = event.__class__ is ScalarEvent and not holds_reference(event.value)
+        return is_raw_text and not self.findings.is_full and names_secret(message, name)
+
+    def _next_key(self, trail: Trail) -> Event | None:
+        while (event := self.events.next()).__class__ is not MappingEndEvent:
+            if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
+                return event
+            key = self.scalar_key(event, trail)
+            if key is not None:
+                return key
+            self.events.skip(self.events.next(), trail)
+        return None
+
+
+def is_ignored(name: str) -> bool:
+    """Tell whether a top-level key is a home for anchors or a note to editors (CFG-12)."""
+    return name == "$schema" or name.startswith("x-")
+
+
+def _is_nothing(event: Event) -> bool:
+    return event.__class__ is ScalarEvent and not event.style and not event.value

@@ -1,0 +1,150 @@
+"""The one way from the bytes of config files to a snapshot: decoded, merged, resolved, normalized, validated.
+
+The parsers, and what words a report, are imported for the files that need them.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from iop_edge.config import credentials, layers
+from iop_edge.config.collector import collector_paused
+from iop_edge.config.decoded import Decoded
+from iop_edge.config.findings import Findings
+from iop_edge.config.layers import Layer
+from iop_edge.config.normalize import normalize, sort_unordered
+from iop_edge.config.origins import Moves, Origins
+from iop_edge.config.plain import read_plain
+from iop_edge.config.problems import Problems
+from iop_edge.config.references import Resolver
+from iop_edge.config.resolve import resolve
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
+from iop_edge.config.validate import validate, warn
+from iop_edge.errors import ConfigError, Report, Violation
+from iop_edge.schema import table
+from iop_edge.schema.values import Tree
+
+
+def load_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Snapshot:
+    """Load layers of config, the later ones over the earlier ones (CFG-05).
+
+    Args:
+        sources: the layers.
+        resolver: what references resolve against; without one they stay unresolved.
+        limits: bounds on what a file may cost.
+
+    Raises:
+        ConfigError: the config cannot be used, with every reason.
+    """
+    with collector_paused():
+        outcome = _load(sources, resolver, limits)
+        if not outcome.is_sound:
+            raise ConfigError(outcome.report())
+        return Snapshot(outcome.tree, _LaterWarnings(outcome))
+
+
+def check_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Report:
+    """Return what `load_sources` finds in these layers: why it would raise, or what it would warn of."""
+    with collector_paused():
+        return _load(sources, resolver, limits).report()
+
+
+def snapshot_of(tree: Tree) -> Snapshot:
+    """Return the snapshot of a tree that is normalized already, after validating it.
+
+    Raises:
+        ConfigError: the tree breaks a rule. Its violations have no places in files.
+    """
+    problems = Problems()
+    validate(tree, problems)
+    if problems.total:
+        from iop_edge.config.reporting import bare_report
+
+        raise ConfigError(bare_report(problems))
+    return Snapshot(tree)
+
+
+class _Outcome:
+    """What a load comes to. The tree is normalized if it is sound; it is empty where a file could not be read."""
+
+    def __init__(self, decoded: Sequence[Decoded], limits: Limits) -> None:
+        self.decoded = decoded
+        self.limits = limits
+        self.problems = Problems()
+        self.tree: Tree = {}
+        self.moves = Moves()
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.problems.total and not any(file.total for file in self.decoded)
+
+    def report(self) -> Report:
+        warnings = warn(self.tree) if self.is_sound else Problems()
+        if self.is_sound and not warnings.total:
+            return Report()
+        from iop_edge.config.reporting import report
+
+        origins = Origins(_layers(self.decoded), self.moves)
+        return report(self.decoded, origins, self.problems, warnings, self.limits)
+
+
+class _LaterWarnings:
+    """Warnings that are sought when they are asked for, and placed in files that are read again.
+
+    Few loads are asked for them. Until then the bytes of the files are kept, but not the trees that were made of them.
+    """
+
+    def __init__(self, outcome: _Outcome) -> None:
+        self._sources = tuple(file.source for file in outcome.decoded)
+        self._limits = outcome.limits
+        self._moves = outcome.moves
+        self._tree = outcome.tree
+
+    def __iter__(self) -> Iterator[Violation]:
+        warnings = warn(self._tree)
+        if not warnings.total:
+            return iter(())
+        from iop_edge.config.reporting import placed_warnings
+
+        origins = Origins(_layers([_read(source, self._limits) for source in self._sources]), self._moves)
+        return iter(placed_warnings(self._sources, origins, warnings, self._limits))
+
+
+def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) -> _Outcome:
+    if len(sources) > limits.max_layers:
+        return _Outcome([_surplus(sources[limits.max_layers], limits)], limits)
+    outcome = _Outcome([_read(source, limits) for source in sources], limits)
+    decoded, problems = outcome.decoded, outcome.problems
+    for number, file in enumerate(decoded):
+        if file.tree is not None and not file.source.private:
+            credentials.check(file.tree, table.root(), number, problems)
+    if any(file.tree is None for file in decoded):
+        # What the unreadable file would have brought is unknown: nothing can be said of the whole.
+        return outcome
+    tree = layers.merge(_layers(decoded), table.root(), problems)
+    tree = resolve(tree, table.root(), resolver, problems)
+    outcome.tree, outcome.moves = normalize(tree, problems)
+    validate(outcome.tree, problems)
+    if outcome.is_sound:
+        sort_unordered(outcome.tree)
+    return outcome
+
+
+def _read(source: Source, limits: Limits) -> Decoded:
+    """Read a file, without a parser if that can be."""
+    tree = read_plain(source, limits)
+    if tree is not None:
+        return Decoded(source, tree, [], 0)
+    from iop_edge.config.decode import decode
+
+    return decode(source, limits)
+
+
+def _surplus(source: Source, limits: Limits) -> Decoded:
+    """Return what there is to say of the first file that is too many."""
+    findings = Findings()
+    findings.add_whole("layer.limit", f"a config has at most {limits.max_layers} files", "put some of them together")
+    return Decoded(source, None, findings.in_order(), findings.total)
+
+
+def _layers(decoded: Sequence[Decoded]) -> list[Layer]:
+    return [Layer(file.tree or {}, file.source.private) for file in decoded]

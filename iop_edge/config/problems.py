@@ -1,0 +1,81 @@
+"""What a step of the loader finds wrong, before anybody has looked up where that stands.
+
+Most loads find nothing, so a step carries only a cheap trail of names and indexes with it; paths are made when a
+problem is recorded, and positions in files when all steps are done.
+"""
+
+import json
+from collections import Counter
+from typing import Any, Final, NamedTuple
+
+from iop_edge.config.marks import INVALID
+from iop_edge.errors import MAX_LISTED, MAX_TEXT, shortened
+from iop_edge.schema.paths import Path
+from iop_edge.schema.redact import is_secret, reveals
+from iop_edge.schema.table import Field
+from iop_edge.schema.values import UNRESOLVED, Sourced
+
+_LONGEST_SHOWN: Final = 60
+
+
+class Problem(NamedTuple):
+    """One broken rule, at a path.
+
+    The path is one of the merged config, or, where `layer` is set, one of that layer's own file. `other` is the second
+    place that the problem is about, with a layer of its own.
+    """
+
+    rule: str
+    path: Path
+    message: str
+    hint: str = ""
+    layer: int | None = None
+    other: Path | None = None
+    other_layer: int | None = None
+
+
+class Problems:
+    """Collects problems: all are counted, and of each rule the first ones are kept."""
+
+    def __init__(self) -> None:
+        self.kept: list[Problem] = []
+        self._counts: Counter[str] = Counter()
+
+    def add(self, problem: Problem) -> None:
+        """Record a problem."""
+        self._counts[problem.rule] += 1
+        if self._counts[problem.rule] <= MAX_LISTED:
+            message, hint = shortened(problem.message, MAX_TEXT), shortened(problem.hint, MAX_TEXT)
+            self.kept.append(problem._replace(message=message, hint=hint))
+
+    @property
+    def total(self) -> int:
+        """How many were recorded."""
+        return self._counts.total()
+
+
+def known(value: Any) -> Any:
+    """Return a value as rules may judge it, or None where there is none, or none that is known."""
+    if value.__class__ is Sourced:
+        value = value.value
+    return None if value is UNRESOLVED or value is INVALID else value
+
+
+def told(value: Any) -> str:
+    """Return a value of a field that holds no secret as a message names it: a reference as it is written (CFG-08)."""
+    if isinstance(value, Sourced):
+        return value.reference
+    if not isinstance(value, str):
+        return str(value)
+    text = value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "..."
+    return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
+def shown(field: Field, value: Any, map_key: str = "") -> str:
+    """Return `, got VALUE` for a message, or nothing where the value is not to be seen (CFG-08)."""
+    if isinstance(value, Sourced):
+        hidden = field.masked or reveals(field, value.reference, map_key)
+        return "" if hidden else f", got the value of {value.reference}"
+    if field.masked or field.sensitive or is_secret(field, str(value), map_key):
+        return ""
+    return f", got {told(value)}"

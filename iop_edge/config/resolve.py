@@ -1,0 +1,169 @@
+"""Resolves the references in a tree (CFG-06).
+
+Runs after merging, so that what an overlay replaces need not resolve, and after parsing, so that no value changes the
+structure.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from operator import is_
+from typing import Any
+
+from iop_edge.config.findings import Trail, to_path
+from iop_edge.config.marks import INVALID
+from iop_edge.config.problems import Problem, Problems
+from iop_edge.config.references import (
+    Part,
+    ReferenceFailure,
+    ReferenceSyntaxError,
+    Resolver,
+    lookup,
+    parse,
+)
+from iop_edge.config.scalars import ScalarError, from_text
+from iop_edge.schema.redact import is_secret
+from iop_edge.schema.table import Field, Kind, Message
+from iop_edge.schema.values import Sourced, Tree
+
+
+def resolve(tree: Tree, message: Message, resolver: Resolver | None, problems: Problems) -> Tree:
+    """Return the tree with its references resolved; the tree that comes in stays as it is.
+
+    Without a resolver they stay unresolved, but what is wrong with their form and place is found all the same. What
+    does not resolve becomes `INVALID`.
+    """
+    resolved: Tree = _resolution_of(message)(_Run(resolver, problems), tree, None)
+    return resolved
+
+
+_Resolve = Callable[["_Run", Any, Trail], Any]
+"""Returns a message, or the value of a field that is no scalar, resolved: itself where there is nothing to resolve.
+
+Nearly all values hold no reference: the ones that do are found by scans of types, which cost next to nothing.
+"""
+
+
+@cache
+def _resolution_of(message: Message) -> _Resolve:
+    fields = message.fields
+    containers = {name: _container_resolution(field) for name, field in fields.items() if not field.is_scalar}
+
+    def resolve_message(run: "_Run", tree: Tree, trail: Trail) -> Tree:
+        resolved = tree
+        for name, value in tree.items():
+            kind = value.__class__
+            if kind is dict or kind is list:
+                new = containers[name](run, value, (trail, name, False))
+            elif kind is Sourced:
+                new = run.sourced(value, fields[name], (trail, name, False))
+            else:
+                continue
+            if new is not value:
+                if resolved is tree:
+                    resolved = dict(tree)
+                resolved[name] = new
+        return resolved
+
+    return resolve_message
+
+
+def _container_resolution(field: Field) -> _Resolve:
+    if field.kind is Kind.MESSAGE:
+        return _list_resolution(field.message()) if field.repeated else _resolution_of(field.message())
+    return partial(_resolve_map if field.kind is Kind.MAP else _resolve_items, field)
+
+
+def _list_resolution(message: Message) -> _Resolve:
+    resolve_item = _resolution_of(message)
+
+    def resolve_list(run: "_Run", items: list[Any], trail: Trail) -> list[Any]:
+        resolved = [
+            item if item is INVALID else resolve_item(run, item, (trail, index, False))
+            for index, item in enumerate(items)
+        ]
+        return items if all(map(is_, resolved, items)) else resolved
+
+    return resolve_list
+
+
+def _resolve_items(field: Field, run: "_Run", items: list[Any], trail: Trail) -> list[Any]:
+    if Sourced not in set(map(type, items)):
+        return items
+    return [
+        run.sourced(item, field, (trail, index, False)) if item.__class__ is Sourced else item
+        for index, item in enumerate(items)
+    ]
+
+
+def _resolve_map(field: Field, run: "_Run", entries: dict[str, Any], trail: Trail) -> dict[str, Any]:
+    if Sourced not in set(map(type, entries.values())) and "${" not in "".join(entries):
+        return entries
+    resolved: dict[str, Any] = {}
+    for key, value in entries.items():
+        here = (trail, key, True)
+        if "${" in key:
+            run.fail("reference.not_allowed", here, "no reference is allowed in a key")
+        else:
+            resolved[key] = run.sourced(value, field, here) if value.__class__ is Sourced else value
+    return resolved
+
+
+class _Run:
+    """One pass over a tree. What a reference resolves to is looked up once for each field that it stands in."""
+
+    def __init__(self, resolver: Resolver | None, problems: Problems) -> None:
+        self._resolver = resolver
+        self._problems = problems
+        self._known: dict[tuple[str, str, Field], Any] = {}
+
+    def sourced(self, value: Sourced, field: Field, trail: Trail) -> Any:
+        """Return what a value with references in it resolves to, or `INVALID`."""
+        key = (value.reference, value.base_dir, field)
+        known = self._known.get(key)
+        if known is None:
+            known = self._sourced(value, field, trail)
+            if known is not INVALID:  # a fault is reported at each of its places
+                self._known[key] = known
+        return known
+
+    def _sourced(self, value: Sourced, field: Field, trail: Trail) -> Any:
+        try:
+            parts = parse(value.reference)
+        except ReferenceSyntaxError as error:
+            key = str(trail[1]) if trail is not None and trail[2] else ""
+            is_hidden = field.masked or is_secret(field, value.reference, key)
+            return self.fail("reference.syntax", trail, str(error), error.blind_hint if is_hidden else error.hint)
+        if all(isinstance(part, str) for part in parts):
+            return self._typed("".join(map(str, parts)), field, trail, "the text")
+        if not field.takes_references:
+            what = "an identity" if field.identity else "the name of something else"
+            return self.fail("reference.not_allowed", trail, f"no reference is allowed in {what}", "write it out")
+        if self._resolver is None:
+            return value
+        texts = [self._part(part, value.base_dir, trail, self._resolver) for part in parts]
+        if None in texts:
+            return INVALID
+        result = self._typed("".join(map(str, texts)), field, trail, f"the value of {value.reference}")
+        return result if result is INVALID else Sourced(value.reference, result, value.base_dir)
+
+    def _part(self, part: Part, base_dir: str, trail: Trail, resolver: Resolver) -> str | None:
+        if isinstance(part, str):
+            return part
+        try:
+            return lookup(part, base_dir, resolver)
+        except ReferenceFailure as failure:
+            self.fail("reference.missing", trail, f"{part}: {failure}")
+            return None
+
+    def _typed(self, text: str, field: Field, trail: Trail, what: str) -> Any:
+        if field.kind is Kind.STRING or field.kind is Kind.MAP:
+            return text
+        try:
+            return from_text(field, text)
+        except ScalarError as error:
+            return self.fail(error.rule, trail, f"{what} {error.message}", error.hint)
+
+    def fail(self, rule: str, trail: Trail, message: str, hint: str = "") -> Any:
+        """Record a problem, and return what stands in place of a value then."""
+        self._problems.add(Problem(rule, to_path(trail), message, hint))
+        return INVALID

@@ -1,0 +1,1 @@
+"""The Edge as a library: what runs, how candidates become it, and its status."""

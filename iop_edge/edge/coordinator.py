@@ -1,0 +1,260 @@
+"""Refreshes, one after another: each is whole, or has changed nothing."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from iop_edge.config.dump import dump_for_history
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.edge.proposal import Proposal, is_refused, propose, stale_expectations, with_reports
+from iop_edge.edge.running import Running
+from iop_edge.errors import ConfigError, EdgeError, Violation
+from iop_edge.ids import NodeId
+from iop_edge.push.fleet import Fleet
+from iop_edge.refresh.attempt import Attempt, Options, Trigger
+from iop_edge.refresh.result import Change, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.store.base import Applied, Store
+
+_LOG: Final = logging.getLogger(__name__)
+
+_MAY_HAVE_TAKEN: Final = frozenset((NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED, NodeOutcome.UNKNOWN))
+"""Outcomes after which a Node may run the new payload, and must be put back when the apply fails."""
+
+_MOST_LOGGED: Final = 20
+"""How many of the reasons of one rejection are logged."""
+
+Load = Callable[[], Snapshot]
+"""Loads a candidate when its turn has come, in a thread; raises `ConfigError` for one that does not load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who asks for a refresh, and what made them. An empty actor stands for the program itself."""
+
+    actor: str = ""
+    trigger: Trigger = Trigger.REFRESH
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A refresh that somebody asks for."""
+
+    load: Load
+    mode: Mode
+    options: Options
+    origin: Origin
+
+
+Ended = Callable[[Request, RefreshResult, Running], None]
+"""Told of a refresh that has ended, before the next one begins, with what ran before it; it must not wait."""
+
+
+def _tell_nobody(_request: Request, _result: RefreshResult, _before: Running) -> None:
+    """Take no notice."""
+
+
+class Coordinator:
+    """Owns what runs, and is alone in replacing it (REF-05 to REF-09).
+
+    Args:
+        running: what runs at first.
+        store: the history.
+        fleet: the Nodes.
+        swap: told of what runs from now on, in the moment that it does; it must not wait.
+        ended: told of each refresh that has ended.
+    """
+
+    def __init__(
+        self,
+        running: Running,
+        store: Store,
+        fleet: Fleet,
+        swap: Callable[[Running], None],
+        ended: Ended = _tell_nobody,
+    ) -> None:
+        self._running = running
+        self._pending: tuple[Change, ...] = ()
+        self._store = store
+        self._fleet = fleet
+        self._swap = swap
+        self._ended = ended
+        self._turn = asyncio.Lock()
+        self._tasks: set[asyncio.Task[RefreshResult]] = set()
+        self._closing = False
+
+    @property
+    def running(self) -> Running:
+        """What runs."""
+        return self._running
+
+    @property
+    def pending(self) -> tuple[Change, ...]:
+        """What the newest candidate changes and only a restart takes up (REF-07)."""
+        return self._pending
+
+    async def refresh(self, request: Request) -> RefreshResult:
+        """Carry out a refresh when those before it have ended.
+
+        It is carried out to its end even when its caller is cancelled meanwhile: a lost connection leaves nothing half
+        done.
+
+        Raises:
+            EdgeError: the Edge is stopping.
+        """
+        task = asyncio.create_task(self._in_turn(request))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Let the refresh that is being carried out end; those that wait for their turn are refused."""
+        self._closing = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _in_turn(self, request: Request) -> RefreshResult:
+        async with self._turn:
+            if self._closing:
+                raise EdgeError("the Edge is stopping")
+            before = self._running
+            proposal = await self._propose(request)
+            if request.mode is Mode.DRY_RUN:
+                result = proposal.result
+            else:
+                result = await self._apply(proposal, request)
+            result = self._with_pending(result)
+            self._ended(request, result, before)
+            return result
+
+    async def _apply(self, proposal: Proposal, request: Request) -> RefreshResult:
+        base_hash = self._running.config_hash
+        result = await self._carry_out(proposal, request)
+        if not result.committed:
+            await self._record_unchanged(request, result, base_hash)
+        if result.status is not Status.REJECTED:
+            self._pending = result.pending
+        _log(request, result)
+        return result
+
+    async def _propose(self, request: Request) -> Proposal:
+        try:
+            candidate = await asyncio.to_thread(request.load)
+        except ConfigError as error:
+            return Proposal(self._not_loaded(request, error))
+        running, options = self._running, request.options
+        proposal = await asyncio.to_thread(propose, running, candidate, request.mode, options, self._store.key())
+        if not proposal.affected:
+            return proposal
+        return proposal.asked(await self._fleet.check(proposal.desired()), options)
+
+    def _not_loaded(self, request: Request, error: ConfigError) -> RefreshResult:
+        revision = self._running.revision
+        stale = tuple(stale_expectations(request.options, revision, ""))
+        return RefreshResult(
+            status=Status.REJECTED,
+            mode=request.mode,
+            revision_before=revision,
+            revision_after=revision,
+            violations=(*stale, *error.violations),
+            violations_total=len(stale) + error.total,
+            warnings=error.report.warnings,
+        )
+
+    async def _carry_out(self, proposal: Proposal, request: Request) -> RefreshResult:
+        result, following = proposal.result, proposal.next
+        if following is None:
+            return result
+        result = replace(result, committed=True, revision_after=following.revision)
+        reports: Mapping[NodeId, NodeReport] = {}
+        try:
+            kept = await asyncio.to_thread(_applied, following, request.options)
+            reports = await self._fleet.commit(proposal.desired()) if proposal.affected else {}
+            result = with_reports(result, reports, request.options)
+            is_off = is_refused(result.reports, request.options)
+            if not is_off:
+                await self._record(_attempt(request, result, self._running.config_hash), kept)
+        except Exception as error:  # noqa: BLE001 - whatever it is, what ran before must run on
+            failed = Violation("refresh.apply_failed", "", None, fault_text(error))
+            result, is_off = replace(result, status=Status.REJECTED, violations=(failed,)), True
+        if is_off:
+            return await self._undo(result, proposal.affected, reports)
+        self._replace(following)
+        return result
+
+    def _replace(self, following: Running) -> None:
+        self._running = following
+        self._swap(following)
+        self._fleet.set_desired(following.desired())
+
+    async def _undo(
+        self, result: RefreshResult, affected: Collection[NodeId], reports: Mapping[NodeId, NodeReport]
+    ) -> RefreshResult:
+        """Put back every Node that may have taken its new payload; the others only forget that it was desired."""
+        kept = {node for node, report in reports.items() if report.outcome not in _MAY_HAVE_TAKEN}
+        taken = set(affected) - kept
+        self._fleet.set_desired(self._running.desired(kept))
+        back = await self._fleet.put_back(self._running.desired(taken)) if taken else {}
+        return replace(
+            result,
+            committed=False,
+            revision_after=result.revision_before,
+            reports=tuple({**reports, **back}.values()),
+        )
+
+    def _with_pending(self, result: RefreshResult) -> RefreshResult:
+        """Return the result; a candidate that was rejected leaves what is pending as it was."""
+        return replace(result, pending=self._pending) if result.status is Status.REJECTED else result
+
+    async def _record(self, attempt: Attempt, applied: Applied | None = None) -> None:
+        await asyncio.to_thread(self._store.record, attempt, applied)
+
+    async def _record_unchanged(self, request: Request, result: RefreshResult, base_hash: str) -> None:
+        try:
+            await self._record(_attempt(request, result, base_hash))
+        except Exception as error:  # noqa: BLE001 - a note that cannot be taken is no reason to withhold the answer
+            _LOG.error("an attempt is missing in the history: %s", fault_text(error))
+
+
+def fault_text(error: Exception) -> str:
+    """Return what may be said of an error: the words of an unforeseen one may quote values, and those may be secret."""
+    return str(error) if isinstance(error, EdgeError) else f"internal fault: {type(error).__name__}"
+
+
+def _applied(running: Running, options: Options) -> Applied:
+    text = dump_for_history(running.snapshot.tree)
+    return Applied(running.revision, running.config_hash, text, is_confirmed=not options.confirm_within_ms)
+
+
+def _attempt(request: Request, result: RefreshResult, base_hash: str) -> Attempt:
+    return Attempt(
+        at_ms=time.time_ns() // 1_000_000,
+        actor=request.origin.actor or request.origin.trigger.value,
+        trigger=request.origin.trigger,
+        status=result.status,
+        committed=result.committed,
+        revision_before=result.revision_before,
+        revision_after=result.revision_after,
+        base_hash=base_hash,
+        candidate_hash=result.candidate_hash,
+        paths=tuple(change.path for change in result.changes),
+        rules=tuple(dict.fromkeys(violation.rule for violation in result.violations)),
+    )
+
+
+def _log(request: Request, result: RefreshResult) -> None:
+    level = logging.WARNING if result.status is Status.REJECTED else logging.INFO
+    _LOG.log(
+        level,
+        "%s by %s: %s, revision %d -> %d, %d changes, %d pending",
+        request.origin.trigger.value,
+        request.origin.actor or request.origin.trigger.value,
+        result.status.value,
+        result.revision_before,
+        result.revision_after,
+        len(result.changes),
+        len(result.pending),
+    )
+    for violation in result.violations[:_MOST_LOGGED]:
+        _LOG.warning("rejected: %s", violation)

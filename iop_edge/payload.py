@@ -1,0 +1,139 @@
+"""What a Node is told of a config: built, encoded, and tagged (PAY-01).
+
+The payload's protos decide what that is: a field of theirs is filled from the field of the same name in the config, so
+that what the Edge keeps to itself (capacity, priority, queues, policy) is left out by having no place to go.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.ids import NodeId
+from iop_edge.schema import table
+from iop_edge.schema.values import ReadTree, Tree, plain
+
+if TYPE_CHECKING:
+    from iop_pb.iop.runtime.v1 import NodeConfigPayload
+
+PAYLOAD: Final = table.message("NodeConfigPayload")
+
+
+class UnknownNodeError(LookupError):
+    """A Node that the config does not have."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(f"no node {node_id!r} in this config")
+        self.node_id = node_id
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPayload:
+    """A payload as it goes over the wire, encoded once however often it is sent. The bytes hold secrets."""
+
+    node_id: NodeId
+    data: bytes = field(repr=False)
+    tag: bytes
+
+    def __str__(self) -> str:
+        return f"payload of {self.node_id}, {len(self.data)} bytes"
+
+
+def node_payload(snapshot: Snapshot, node_id: str) -> "NodeConfigPayload":
+    """Return the payload of one Node. It holds secrets.
+
+    Raises:
+        UnknownNodeError: the config has no such Node.
+    """
+    return _message(payload_tree(snapshot, node_id))
+
+
+def payload_trees(snapshot: Snapshot, node_ids: Collection[str]) -> dict[NodeId, Tree]:
+    """Return the payloads, as `payload_tree` does, of those of the Nodes that the config has, in one pass over it."""
+    return {node["id"]: _payload_tree(node) for node in _nodes(snapshot) if node["id"] in node_ids}
+
+
+def payload_tree(snapshot: Snapshot, node_id: str) -> Tree:
+    """Return the payload of one Node as a tree of the message, in which values still know what they came from.
+
+    Raises:
+        UnknownNodeError: the config has no such Node.
+    """
+    for node in _nodes(snapshot):
+        if node["id"] == node_id:
+            return _payload_tree(node)
+    raise UnknownNodeError(node_id)
+
+
+def encode(payload: ReadTree, key: bytes) -> EncodedPayload:
+    """Encode the tree of a payload; equal payloads give equal bytes, and with the same key equal tags.
+
+    The tag is keyed, so that a Node's peers cannot find out a secret by trying: without the key nobody can compute it.
+    """
+    from iop_edge.schema.encoding import encode_tree
+
+    data = encode_tree(payload, PAYLOAD)
+    return EncodedPayload(NodeId(payload["node_id"]), data, hmac.new(key, data, hashlib.sha256).digest())
+
+
+def _nodes(snapshot: Snapshot) -> Iterator[ReadTree]:
+    return iter(snapshot.tree.get("nodes", ()))
+
+
+def _message(tree: ReadTree) -> "NodeConfigPayload":
+    from iop_edge.schema.messages import build
+
+    return cast("NodeConfigPayload", build(tree, PAYLOAD))
+
+
+def _payload_tree(node: ReadTree) -> Tree:
+    adapters = sorted((_adapter(item) for item in node.get("adapters", ()) if plain(item["enabled"])), key=_name)
+    running = {adapter["name"] for adapter in adapters}
+    resources = sorted((_resource(item, running) for item in node.get("providers", ())), key=_provider_id)
+    payload: Tree = {"node_id": node["id"], "runtime": _project(table.message("NodeRuntimeConfig"), node["runtime"])}
+    if adapters:
+        payload["adapters"] = adapters
+    if resources:
+        payload["resources"] = resources
+    return payload
+
+
+def _adapter(instance: ReadTree) -> Tree:
+    """Return an instance with the one config of its type: the members of the oneof are named like the types."""
+    adapter: Tree = {"name": instance["name"]}
+    config = table.message("AdapterConfig").fields.get(plain(instance["type"]))
+    if config is not None:  # not so where the type is a reference that is left unresolved
+        adapter[config.name] = _project(config.message(), instance)
+    return adapter
+
+
+def _resource(provider: ReadTree, running: Collection[str]) -> Tree:
+    resource = _project(table.message("Resource"), provider)
+    resource["provider_id"] = provider["id"]
+    if resource.get("adapter") not in running:
+        # Only a disabled provider may name an instance that does not run; its Node could make nothing of the name.
+        resource.pop("adapter", None)
+    return resource
+
+
+def _project(message: table.Message, source: ReadTree) -> Tree:
+    return {name: _value(field, source[name]) for name, field in message.fields.items() if name in source}
+
+
+def _value(field: table.Field, value: Any) -> Any:
+    if field.is_message:
+        return _project(field.message(), value)
+    if field.kind is table.Kind.MAP:
+        # Messages are encoded with their map keys as they come.
+        return dict(sorted(value.items()))
+    return value
+
+
+def _name(adapter: ReadTree) -> str:
+    return str(adapter["name"])
+
+
+def _provider_id(resource: ReadTree) -> str:
+    return str(resource["provider_id"])

@@ -1,0 +1,1 @@
+"""Dispatch: providers, their leases and queues, and why a provider is chosen."""

@@ -1,0 +1,1 @@
+"""What the config makes of a request: policy, principals, headers, refusals."""

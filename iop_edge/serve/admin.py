@@ -1,0 +1,138 @@
+"""The admin service of an Edge."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from grpclib.const import Handler, Status
+from grpclib.exceptions import GRPCError
+from grpclib.server import Stream
+
+from iop_edge.client import convert
+from iop_edge.config.files import FileResolver
+from iop_edge.config.pipeline import load_sources
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import Source
+from iop_edge.edge.coordinator import Origin
+from iop_edge.edge.edge import Edge
+from iop_edge.errors import EdgeError
+from iop_edge.refresh.attempt import Options
+from iop_edge.store.base import DEFAULT_LIMIT
+from iop_edge.transport.peer import peer_name
+from iop_pb.iop.admin import v1 as pb
+
+SERVICE_NAME: Final = "iop.admin.v1.EdgeAdminService"
+
+_LOG: Final = logging.getLogger(__name__)
+_ACTOR: Final[ContextVar[str]] = ContextVar("actor", default="")
+
+
+class AdminService(pb.EdgeAdminServiceBase):
+    """Answers for an Edge from the moment that it is attached; before, it says that the Edge starts.
+
+    Args:
+        roots: the directories that file references of a sent candidate may lead into (CFG-06).
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = tuple(roots)
+        self._attached: Edge | None = None
+
+    def attach(self, edge: Edge) -> None:
+        """Answer for this Edge."""
+        self._attached = edge
+
+    async def refresh(self, message: pb.RefreshRequest) -> pb.RefreshResponse:
+        """Propose the layers of the request, or what the Edge's own files say."""
+        options, mode = _options(message.options), _mode(message.mode)
+        with _answering():
+            if message.layers:
+                layers = [convert.from_message(Source, layer) for layer in message.layers]
+                result = await self._edge.submit(partial(self._load, layers), mode, options, _origin())
+            else:
+                result = await self._edge.reload(mode, options, _origin())
+        return pb.RefreshResponse(result=convert.to_message(result))
+
+    async def rollback(self, message: pb.RollbackRequest) -> pb.RollbackResponse:
+        """Propose the config of an old revision."""
+        with _answering():
+            result = await self._edge.rollback(
+                message.revision, _mode(message.mode), _options(message.options), _origin()
+            )
+        return pb.RollbackResponse(result=convert.to_message(result))
+
+    async def confirm(self, message: pb.ConfirmRequest) -> pb.ConfirmResponse:
+        """Keep the running revision."""
+        with _answering():
+            confirmed = await self._edge.confirm(message.expected_revision)
+            revision = self._edge.revision
+        _LOG.info("revision %d %s by %s", revision, "confirmed" if confirmed else "not confirmed", _ACTOR.get() or "?")
+        return pb.ConfirmResponse(revision=revision, confirmed=confirmed)
+
+    async def get_status(self, message: pb.GetStatusRequest) -> pb.GetStatusResponse:  # noqa: ARG002
+        """Say what runs."""
+        with _answering():
+            return pb.GetStatusResponse(snapshot=convert.to_message(await self._edge.status()))
+
+    async def explain_dispatch(self, message: pb.ExplainDispatchRequest) -> pb.ExplainDispatchResponse:
+        """Say what would become of a new request."""
+        with _answering():
+            explanation = self._edge.pool.explain_request(message.model)
+        return pb.ExplainDispatchResponse(explanation=convert.to_message(explanation))
+
+    async def list_history(self, message: pb.ListHistoryRequest) -> pb.ListHistoryResponse:
+        """List past attempts."""
+        with _answering():
+            attempts = await self._edge.history(message.limit or DEFAULT_LIMIT)
+        return pb.ListHistoryResponse(entries=[convert.to_message(attempt) for attempt in attempts])
+
+    def __mapping__(self) -> dict[str, Handler]:
+        """Return the methods by their routes, each knowing who calls."""
+        return {
+            route: handler._replace(func=_knowing_actor(handler.func))
+            for route, handler in super().__mapping__().items()
+        }
+
+    @property
+    def _edge(self) -> Edge:
+        if self._attached is None:
+            raise EdgeError("the Edge is starting")
+        return self._attached
+
+    def _load(self, layers: Sequence[Source]) -> Snapshot:
+        return load_sources(layers, FileResolver(roots=self._roots))
+
+
+def _knowing_actor(
+    method: Callable[[Stream[Any, Any]], Awaitable[None]],
+) -> Callable[[Stream[Any, Any]], Awaitable[None]]:
+    async def named(call: Stream[Any, Any]) -> None:
+        _ACTOR.set(peer_name(call))
+        await method(call)
+
+    return named
+
+
+def _origin() -> Origin:
+    return Origin(actor=_ACTOR.get())
+
+
+def _options(message: pb.RefreshOptions | None) -> Options:
+    return convert.from_message(Options, message) if message else Options()
+
+
+def _mode(number: pb.RefreshMode) -> str:
+    # A number that stands for no mode becomes a word that stands for none: the refresh is rejected, as any other is.
+    return (number.name or str(int(number))).lower()
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except EdgeError as error:
+        raise GRPCError(Status.UNAVAILABLE, str(error)) from None

@@ -1,0 +1,48 @@
+import pytest
+
+from iop_edge.config.migrate.shown import shown
+from iop_edge.config.source import Source
+from tests.unit.config.loading import BASE
+
+HASH = "ac94482c23da1158bd9b466b3ebaa85191a46a8f915fd0cf4fa47b1fbeb5d6b2"
+
+
+def token(text: str) -> str:
+    return f"openai:\n  principal_tokens:\n    - {{token_ref: t, token_hash_sha256: {text}, principal_ref: x}}\n"
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nodes: [{token: s3cr3t}] # c", 'nodes: [{token: "<redacted>"}] # c'),
+        ("nodes: [{token: '${env:T}'}]", "nodes: [{token: '${env:T}'}]"),
+        ("nodes: [{token: '${env:T:-s3cr3t}'}]", 'nodes: [{token: "<redacted>"}]'),
+        ("nodes:\n  - token: |\n      s3cr3t\n    id: n", 'nodes:\n  - token: "<redacted>"\n    id: n'),
+        ("nodes: [{token: &t s3cr3t}, {token: *t}]", 'nodes: [{token: &t "<redacted>"}, {token: *t}]'),
+        ("x-t: &t s3cr3t\nnodes: [{token: *t, alias: *t}]", 'x-t: &t "<redacted>"\nnodes: [{token: *t, alias: *t}]'),
+        ("x-owner: me\n$schema: s.json", "x-owner: me\n$schema: s.json"),
+        ("secrets: {key: [s3cr3t]}", 'secrets: {key: ["<redacted>"]}'),
+        ("edge: {id: [s3cr3t]}", 'edge: {id: ["<redacted>"]}'),
+        (
+            "nodes: [{adapters: [{headers: {X-Tenant: t, Authorization: s3cr3t}}]}]",
+            'nodes: [{adapters: [{headers: {X-Tenant: t, Authorization: "<redacted>"}}]}]',
+        ),
+        (
+            "nodes: [{adapters: [{headers: {'Authorization:s3cr3t': }}]}]",
+            'nodes: [{adapters: [{headers: {"<redacted>": }}]}]',
+        ),
+        (
+            "nodes: [{adapters: {ollama: {base_url: http://u:s3cr3t@h}}}]",
+            'nodes: [{adapters: {ollama: {base_url: "<redacted>"}}}]',
+        ),
+        (token("sk-s3cr3t"), token('"<redacted>"')),
+        (token(HASH), token(HASH)),
+        (BASE, BASE),
+    ],
+)
+def test_value_that_may_be_a_secret_is_hidden_and_all_else_stays(text: str, expected: str) -> None:
+    printed = shown(Source("a.yaml", text.encode(), private=True))
+    assert printed.text == expected
+    assert printed.hidden == expected.count("<redacted>")
+    assert "s3cr3t" not in printed.text + repr(printed)

@@ -1,0 +1,102 @@
+"""What whoever counts is told of requests that are not served at once."""
+
+import pytest
+
+from iop_edge.ids import NodeId, ProviderId
+from iop_edge.pool.dispatcher import Dispatcher
+from iop_edge.pool.keys import DispatchKey
+from iop_edge.pool.lease import Lease
+from iop_edge.pool.refusal import Refusal, RefusalReason
+from iop_edge.pool.waiter import Waiter
+from tests.unit.pool.configs import provider, snapshot
+
+
+class Recorder:
+    """Remembers what it is told, as words."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, float]] = []
+
+    def take_wait(self, key: DispatchKey, outcome: Lease | Refusal | None, seconds: float) -> None:
+        how = outcome.reason if isinstance(outcome, Refusal) else "granted" if outcome else "cancelled"
+        self.told.append((key.id, how, seconds))
+
+    def take_refusal(self, refusal: Refusal) -> None:
+        self.told.append((refusal.key.id, f"refused: {refusal.reason}", 0))
+
+
+class World:
+    """A dispatcher of one provider that takes one request and lets one wait for ten seconds, and its clock."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.recorder = Recorder()
+        self.dispatcher = Dispatcher(lambda: self.now, lambda _: None, self.recorder)
+        self.config = snapshot([provider("p", max_queue=1, queue_timeout_ms=10_000)], {"m": ["p"]})
+        self.dispatcher.reconfigure(self.config.tree)
+        self.dispatcher.set_reachable(NodeId("n1"), reachable=True)
+
+    def ask(self) -> Lease | Refusal | Waiter:
+        return self.dispatcher.take_or_wait(self.dispatcher.models["m"])
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_request_that_is_served_at_once_is_no_news(world: World) -> None:
+    lease = world.ask()
+    assert isinstance(lease, Lease)
+    lease.release()
+    assert world.recorder.told == []
+
+
+def test_a_wait_is_told_with_how_it_ended_and_how_long_it_took(world: World) -> None:
+    lease, _ = world.ask(), world.ask()
+    assert isinstance(lease, Lease)
+    world.now += 4
+    lease.release()
+    waiter = world.ask()
+    assert isinstance(waiter, Waiter)
+    world.now += 2
+    world.dispatcher.cancel(waiter)
+    world.ask()
+    world.now += 10
+    world.dispatcher.expire()
+    world.ask()
+    world.dispatcher.set_reachable(NodeId("n1"), reachable=False)
+    assert world.recorder.told == [
+        ("m", "granted", 4),
+        ("m", "cancelled", 2),
+        ("m", RefusalReason.TIMEOUT, 10),
+        ("m", RefusalReason.NO_PROVIDER, 0),
+    ]
+
+
+def test_a_caller_that_goes_away_with_its_place_has_waited_once(world: World) -> None:
+    lease, waiter = world.ask(), world.ask()
+    assert isinstance(lease, Lease)
+    assert isinstance(waiter, Waiter)
+    lease.release()
+    world.dispatcher.cancel(waiter)
+    assert world.recorder.told == [("m", "granted", 0)]
+    assert world.dispatcher.seat(ProviderId("p")).in_flight == 0
+
+
+def test_a_refusal_is_told_once(world: World) -> None:
+    for _ in range(3):
+        world.ask()
+    world.dispatcher.close()
+    world.ask()
+    assert world.recorder.told == [
+        ("m", "refused: queue_full", 0),
+        ("m", RefusalReason.CLOSED, 0),
+        ("m", "refused: closed", 0),
+    ]
+
+
+def test_who_does_not_want_to_wait_is_not_told_of(world: World) -> None:
+    world.ask()
+    assert isinstance(world.dispatcher.take(world.dispatcher.models["m"]), Refusal)
+    assert world.recorder.told == []

@@ -1,0 +1,145 @@
+"""What would become of a request: by the pool as it stands, and under a load that somebody makes up."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.ids import NodeId, ProviderId
+from iop_edge.pool.explanation import DispatchKind, Explanation
+from iop_edge.pool.pool import ProviderPool
+from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.rehearsal import Load, RehearsalError, rehearse
+from iop_edge.schema.values import UNRESOLVED, Sourced
+from tests.unit.pool.configs import provider, snapshot
+
+P, Q = ProviderId("p"), ProviderId("q")
+UNKNOWN_CAPACITY: Any = Sourced("${env:CAPACITY}", UNRESOLVED)
+
+
+def two(**fields_of_q: Any) -> Snapshot:
+    """A model `m` with the providers p and q, which take two requests each, q on a Node of its own."""
+    return snapshot([provider("p", capacity=2), provider("q", **{"node": "n2", "capacity": 2, **fields_of_q})], MODELS)
+
+
+MODELS = {"m": ["p", "q"], "n": ["q"]}
+
+
+def outcome(explanation: Explanation) -> tuple[str | None, tuple[str, ...], RefusalReason | None]:
+    return explanation.chosen, explanation.queues, explanation.refusal
+
+
+def ids(counts: Mapping[str, int]) -> dict[ProviderId, int]:
+    return {ProviderId(name): count for name, count in counts.items()}
+
+
+@pytest.mark.contract("POL-01")
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (Load(), ("p", (), None)),
+        (Load(in_flight=ids({"p": 1})), ("q", (), None)),
+        (Load(in_flight=ids({"p": 1, "q": 1})), ("p", (), None)),
+        (Load(unreachable={NodeId("n1")}), ("q", (), None)),
+        (Load(unhealthy={P}), ("q", (), None)),
+        (Load(in_flight=ids({"p": 2, "q": 2})), (None, ("p", "q"), None)),
+        (Load(in_flight=ids({"p": 7, "q": 2})), (None, ("p", "q"), None)),
+        (Load(in_flight=ids({"p": 2, "q": 2}), queued=ids({"q": 1})), (None, ("p",), None)),
+        (Load(in_flight=ids({"q": 2}), unhealthy={P}, queued=ids({"q": 1})), (None, (), RefusalReason.QUEUE_FULL)),
+        (Load(unhealthy={P}, unreachable={NodeId("n2")}), (None, (), RefusalReason.NO_PROVIDER)),
+    ],
+)
+def test_a_request_goes_where_it_would_go_under_the_load(
+    load: Load, expected: tuple[str | None, tuple[str, ...], RefusalReason | None]
+) -> None:
+    assert outcome(rehearse(two(max_queue=1), load, "m")) == expected
+
+
+@pytest.mark.case("A4")
+def test_the_lower_priority_number_comes_first_and_the_reason_says_so() -> None:
+    found = rehearse(snapshot([provider("p", priority=5), provider("q", priority=2)], MODELS), Load(), "m")
+    assert found.chosen == "q"
+    assert [(item.provider_id, item.rank) for item in found.candidates] == [("p", 2), ("q", 1)]
+    assert "the lower number first" in found.candidates[0].reason
+
+
+def test_between_equals_of_which_none_has_had_a_request_the_first_is_chosen_and_said_to_be() -> None:
+    found = rehearse(two(), Load(), "m")
+    assert (found.chosen, found.candidates[1].reason) == (
+        "p",
+        "as good as 'p', which stands before it; neither has had a request",
+    )
+
+
+def test_candidates_tell_the_load_that_was_made_up() -> None:
+    found = rehearse(two(max_queue=3, queue_timeout_ms=1500), Load(ids({"p": 9, "q": 2}), ids({"q": 3}), {P}), "m")
+    first, second = found.candidates
+    assert (first.in_flight, first.capacity, first.status, first.health) == (9, 2, "unhealthy", "unhealthy")
+    assert (second.in_flight, second.queued, second.max_queue, second.queue_timeout) == (2, 3, 3, 1.5)
+    assert (second.status, second.enters_queue, second.target) == ("busy", False, "q-model")
+
+
+@pytest.mark.parametrize(
+    ("load", "why"),
+    [
+        (Load(queued=ids({"q": 1})), "not busy"),
+        (Load(ids({"q": 2}), ids({"q": 2})), "does not hold"),
+        (Load(ids({"q": 2}), ids({"q": 1}), {Q}), "takes no request"),
+        (Load(unhealthy={ProviderId("r")}), "health.mode is none"),
+        (Load(ids({"r": 1}), ids({"r": 1})), "no model and no route"),
+    ],
+)
+def test_a_load_that_cannot_be_is_an_error(load: Load, why: str) -> None:
+    config = snapshot([provider("p"), provider("q", capacity=2, max_queue=1), provider("r", mode="none")], MODELS)
+    with pytest.raises(RehearsalError, match=why):
+        rehearse(config, load, "m")
+
+
+@pytest.mark.parametrize("where", ["provider", "adapter", "model"])
+def test_a_reference_that_dispatch_depends_on_must_be_resolved(where: str) -> None:
+    instance = {"name": "q-adapter", "type": "ollama", "enabled": True, "headers": {"Authorization": UNKNOWN_CAPACITY}}
+    config = snapshot([provider("q")], {"m": ["q"]}, adapters={"n1": [instance]})
+    assert rehearse(config, Load(), "m").chosen == "q"
+    node, (model,) = config.tree["nodes"][0], config.tree["models"]
+    {
+        "provider": node["providers"][0],
+        "adapter": node["adapters"][0],
+        "model": model["providers"][0],
+    }[where]["max_queue" if where != "model" else "target"] = UNKNOWN_CAPACITY
+    with pytest.raises(RehearsalError, match=where):
+        rehearse(config, Load(), "m")
+
+
+@pytest.mark.contract("POL-10", "VAL-09")
+def test_a_model_group_comes_before_a_route_of_its_name() -> None:
+    adapters = {"n1": [{"name": "q-adapter", "type": "ollama", "enabled": True}]}
+    routes = [{"model": name, "adapter": "q-adapter", "target": "q-model"} for name in ("m", "r")]
+    pool = ProviderPool(snapshot([provider("p"), provider("q")], {"m": ["p"]}, adapters=adapters, routes=routes))
+    group, route = pool.explain_request("m"), pool.explain_request("r")
+    assert (group.kind, [item.provider_id for item in group.candidates]) == (DispatchKind.MODEL, ["p"])
+    assert (route.kind, [item.provider_id for item in route.candidates]) == (DispatchKind.ROUTE, ["q"])
+
+
+def test_a_model_that_names_nothing_is_refused_with_all_that_there_is() -> None:
+    adapters = {"n1": [{"name": "q-adapter", "type": "ollama", "enabled": True}]}
+    routes = [{"model": "r", "adapter": "q-adapter", "target": "q-model"}]
+    config = snapshot([provider("q")], {"m": ["q"], "a": []}, adapters=adapters, routes=routes)
+    found = rehearse(config, Load(), "p")
+    assert (found.kind, found.refusal, found.candidates) == (None, RefusalReason.UNKNOWN, ())
+    assert (found.known_models, found.known_routes) == (("a", "m"), ("r",))
+    assert rehearse(config, Load(), "m").known_models == ()
+
+
+def test_explaining_takes_nothing() -> None:
+    pool = ProviderPool(two())
+    pool.set_node_reachable(NodeId("n1"), True)
+    assert {pool.explain_request("m").chosen for _ in range(5)} == {"p"}
+    assert [status.in_flight for status in pool.statuses()] == [0, 0]
+
+
+def test_a_pool_that_is_closed_refuses_everybody() -> None:
+    pool = ProviderPool(two())
+    pool.set_node_reachable(NodeId("n1"), True)
+    pool.close()
+    assert outcome(pool.explain_request("m")) == (None, (), RefusalReason.CLOSED)
