@@ -22,8 +22,8 @@ def test_the_public_names_are_listed() -> None:
     assert set(iop_edge.__all__) <= set(dir(iop_edge))
 
 
-def test_a_sub_package_is_not_taken_for_the_function_of_its_name() -> None:
-    # `iop_edge.config` is both; whoever imports the package first must still get the function.
-    program = "import iop_edge.config.pipeline, iop_edge; print(callable(iop_edge.config))"
+def test_importing_packages_leaves_the_public_functions_in_place() -> None:
+    names = "callable(iop_edge.load), callable(iop_edge.plan)"
+    program = f"import iop_edge.config.pipeline as p, iop_edge.refresh.plan, iop_edge; print({names})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True"
+    assert done.stdout.strip() == "True True"
