@@ -55,18 +55,24 @@ def write_python(root: Path, work: Path) -> None:
     sys.path.insert(0, str(package))
     importlib.invalidate_caches()
     (package / "iop_pb" / "py.typed").touch()
-    (package / "iop_pb" / "field_table.py").write_text(_field_table(root, work), encoding="utf-8")
+    for name, text in _schema_modules(root, work).items():
+        (package / "iop_pb" / name).write_text(text, encoding="utf-8")
     # Only now: the options are read with generated messages too, before there is a table to print them by.
     (package / "iop_pb" / "message_pool.py").write_text(_MESSAGE_POOL, encoding="utf-8")
     _write_renderings(work / "gen")
 
 
-def _field_table(root: Path, work: Path) -> str:
-    from codegen import descriptors, field_table
+def _schema_modules(root: Path, work: Path) -> dict[str, str]:
+    """Return the modules that are made of the descriptors, by their names."""
+    from codegen import descriptors, field_table, typed_trees
 
     descriptor_set = work / "descriptors.binpb"
     compilers.build_descriptors(root, descriptor_set)
-    return compilers.formatted(field_table.render(descriptors.read(descriptor_set, _CONFIG_PACKAGES)))
+    schema = descriptors.read(descriptor_set, _CONFIG_PACKAGES)
+    return {
+        "field_table.py": compilers.formatted(field_table.render(schema)),
+        "trees.py": compilers.formatted(typed_trees.render(schema)),
+    }
 
 
 def _write_renderings(gen: Path) -> None:
