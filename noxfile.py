@@ -1,7 +1,7 @@
 """The project's checks.
 
-`nox` runs all that need nothing but Python; `nox -l` lists the rest. Environments are kept and reused: a second run
-installs nothing that is there.
+`nox` runs `check`: all that needs nothing but Python, in one environment. `nox -l` lists the rest. Environments are kept
+and reused: a second run installs nothing that is there.
 """
 
 import os
@@ -13,7 +13,7 @@ nox.needs_version = ">=2026.10.20"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.error_on_missing_interpreters = True
-nox.options.sessions = ["lint", "proto", "gen_check", "typecheck", "contract", "tests"]
+nox.options.sessions = ["check"]
 
 _PYPROJECT = nox.project.load_toml("pyproject.toml")
 _RUNTIME: list[str] = _PYPROJECT["project"]["dependencies"]
@@ -30,9 +30,21 @@ def _groups(*names: str) -> list[str]:
 
 
 @nox.session
+def check(session: nox.Session) -> None:
+    """Run every check below up to `tests`, in one environment."""
+    _install_project(session, "test", "oracle", "generate", "typecheck")
+    for step in (_lint, _proto, _gen_check, _typecheck, _contract, _tests):
+        step(session)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style and form of the Python code."""
     session.install(*_groups("lint"))
+    _lint(session)
+
+
+def _lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
 
@@ -41,6 +53,10 @@ def lint(session: nox.Session) -> None:
 def proto(session: nox.Session) -> None:
     """Check style and form of the protos, and that they break no client of the last release."""
     session.install(*_groups("proto"))
+    _proto(session)
+
+
+def _proto(session: nox.Session) -> None:
     session.run("buf", "lint")
     session.run("buf", "format", "--diff", "--exit-code")
     release = _last_release(session)
@@ -61,29 +77,45 @@ def generate(session: nox.Session) -> None:
 def gen_check(session: nox.Session) -> None:
     """Fail where `gen/` is not what `proto/` gives; the Go part is checked where Go is."""
     session.install(*_RUNTIME, *_groups("generate"))
-    session.run("python", "-m", "codegen", "--check", *session.posargs)
+    _gen_check(session)
+
+
+def _gen_check(session: nox.Session) -> None:
+    session.run("python", "-m", "codegen", "--check")
 
 
 @nox.session
 def typecheck(session: nox.Session) -> None:
     """Check types, strictly, of the library, its tests and its tools."""
     session.install(*_RUNTIME, *_groups("typecheck"))
-    session.run("mypy", *session.posargs)
+    _typecheck(session)
+
+
+def _typecheck(session: nox.Session) -> None:
+    session.run("mypy")
 
 
 @nox.session
 def contract(session: nox.Session) -> None:
     """List the rules of docs/contract.md with the number of tests that prove each."""
     session.install(*_RUNTIME, *_groups("test", "oracle", "generate"))
-    session.run("pytest", "--contract-report", *session.posargs)
+    _contract(session)
+
+
+def _contract(session: nox.Session) -> None:
+    session.run("pytest", "--contract-report")
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run all tests that need no Go, the commands from an installed wheel."""
+    """Run all tests that need no Go, the commands from an installed wheel; `-- PATH ...` chooses."""
     _install_project(session, "test", "oracle", "generate")
+    _tests(session)
+
+
+def _tests(session: nox.Session) -> None:
     session.run("python", "-I", "-c", _COMES_FROM_THE_WHEEL)
-    session.run("pytest", "-m", "not go", *session.posargs)
+    session.run("pytest", "-m", "not go", "--numprocesses=auto", "--dist=worksteal", *session.posargs)
 
 
 @nox.session
