@@ -1,7 +1,7 @@
 """The project's checks.
 
-`nox` runs `check`: all that needs nothing but Python, in one environment. `nox -l` lists the rest. Environments are kept
-and reused: a second run installs nothing that is there.
+`nox` runs `check`: all that needs nothing but Python, in one environment. `nox -l` lists the rest. Environments are
+kept and reused: a second run installs nothing that is there.
 """
 
 import os
