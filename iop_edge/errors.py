@@ -7,7 +7,11 @@ name fields and rules, and excerpts are masked before they get here.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 MAX_LISTED = 1000
 """The most violations that one report lists; its total counts all."""
@@ -69,11 +73,41 @@ class Violation:
         for name in ("path", "message", "hint"):
             object.__setattr__(self, name, shortened(getattr(self, name), MAX_TEXT))
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type, handler: "GetCoreSchemaHandler") -> "CoreSchema":
+        """Tell pydantic that the JSON of a violation has the parts of its span in place of the span."""
+        from pydantic_core import core_schema
+
+        flat = core_schema.plain_serializer_function_ser_schema(
+            _flat, return_schema=handler.generate_schema(_FlatViolation)
+        )
+        return {**handler(source), "serialization": flat}
+
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""
         path = f"{self.path}: " if self.path else ""
         hint = f" ({self.hint})" if self.hint else ""
         return f"{place}{path}{self.message}{hint} [{self.rule}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _FlatViolation:
+    """A violation as JSON and the admin messages have it; an unknown place is the empty text and zeros."""
+
+    rule: str
+    path: str
+    file: str
+    line: int
+    column: int
+    message: str
+    hint: str
+
+
+def _flat(violation: Violation) -> _FlatViolation:
+    span = violation.span or Span("")
+    return _FlatViolation(
+        violation.rule, violation.path, span.file, span.line, span.column, violation.message, violation.hint
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from iop_edge.cli.following import drained, progress
 from iop_edge.cli.render.result import refresh_text
 from iop_edge.cli.render.text import json_text
 from iop_edge.client.admin import AdminClient
+from iop_edge.documents import document
 from iop_edge.refresh.attempt import Options
-from iop_edge.refresh.result import Mode, RefreshResult, Status, as_json
+from iop_edge.refresh.result import Mode, RefreshResult, Status
 
 _MODES: Final = {str(mode).replace("_", "-"): mode for mode in Mode}
 _MOST_DIGITS: Final = 20
@@ -113,7 +114,7 @@ def chosen_options(arguments: argparse.Namespace) -> Options:
 def conclude(result: RefreshResult, arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Print a result and return its exit code."""
     if arguments.format == "json":
-        console.document(json_text(as_json(result)))
+        console.document(json_text(document(result)))
     else:
         console.result(refresh_text(result, console.style))
     return _EXIT_CODES[result.status]

@@ -2,11 +2,11 @@
 
 import os
 import ssl
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import betterproto2
 from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
@@ -26,27 +26,26 @@ from iop_pb.iop.admin import v1 as pb
 _Response = TypeVar("_Response", bound=betterproto2.Message)
 
 MAX_MESSAGE_BYTES: Final = 512 * 2**20
-"""The most bytes of one message of the admin service: the layers of a candidate, or a result of a fleet."""
+"""The largest message of the admin service: the layers of a candidate, or the result for a whole fleet."""
 
-_SERVICE: Final = "/iop.admin.v1.EdgeAdminService"
 _ASK_SECONDS: Final = 30.0
 _REFRESH_SECONDS: Final = 600.0
 _DEFAULTS: Final = Options()
 
 
 class AdminClient:
-    """Asks a running Edge, and makes it do things.
+    """Queries and refreshes a running Edge.
 
-    Use it as `async with AdminClient(address) as client`. It connects when it is first needed. Every call raises
-    `EdgeError` when the Edge cannot be reached, does not answer in time, or answers with a fault of its own; a
-    candidate that is rejected is no fault but a result.
+    Use it as `async with AdminClient(address) as client`; it connects with the first call. Every call raises
+    `EdgeError` when the Edge cannot be reached, does not answer in time, or answers with an error. A rejected candidate
+    is a result, not an error.
 
     Args:
         address: `unix:PATH`, `host:port` or `[v6]:port`.
-        tls: what to prove and to ask for on a TCP address; None is plain text.
+        tls: the certificates for a TCP address; None: plain text.
 
     Raises:
-        EdgeError: the address is none, or the TLS texts cannot be used.
+        EdgeError: the address is invalid, or the TLS texts cannot be used.
     """
 
     def __init__(self, address: str, tls: Tls | None = None) -> None:
@@ -61,6 +60,7 @@ class AdminClient:
             server_name=tls.server_name if tls else "",
             max_reply_bytes=MAX_MESSAGE_BYTES,
         )
+        self._stub = _Stub(self._channel)
 
     async def __aenter__(self) -> Self:
         return self
@@ -71,7 +71,7 @@ class AdminClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connection, for good."""
+        """Close the connection for good."""
         await self._channel.finish()
 
     async def refresh(
@@ -79,57 +79,55 @@ class AdminClient:
     ) -> RefreshResult:
         """Propose a config; without layers the Edge reads its own files again.
 
-        References in the layers are resolved by the Edge, in its own environment (CFG-06).
+        The Edge resolves the references of the layers in its own environment (CFG-06).
         """
         request = pb.RefreshRequest(
-            mode=convert.to_number(mode),
-            layers=[convert.to_message(_with_absolute_dir(layer)) for layer in layers],
-            options=convert.to_message(options),
+            mode=convert.to_number(pb.RefreshMode, mode),
+            layers=[convert.to_message(pb.ConfigLayer, _with_absolute_dir(layer)) for layer in layers],
+            options=convert.to_message(pb.RefreshOptions, options),
         )
-        response = await self._call("Refresh", request, pb.RefreshResponse, _REFRESH_SECONDS)
-        return convert.from_message(RefreshResult, _given(response.result))
+        response = await self._answer(self._stub.refresh(request, timeout=_REFRESH_SECONDS))
+        return convert.from_message(RefreshResult, _present(response.result))
 
     async def rollback(self, revision: int, mode: Mode = Mode.DRY_RUN, options: Options = _DEFAULTS) -> RefreshResult:
         """Propose the config of an old revision (REF-11)."""
         request = pb.RollbackRequest(
-            revision=revision, mode=convert.to_number(mode), options=convert.to_message(options)
+            revision=revision,
+            mode=convert.to_number(pb.RefreshMode, mode),
+            options=convert.to_message(pb.RefreshOptions, options),
         )
-        response = await self._call("Rollback", request, pb.RollbackResponse, _REFRESH_SECONDS)
-        return convert.from_message(RefreshResult, _given(response.result))
+        response = await self._answer(self._stub.rollback(request, timeout=_REFRESH_SECONDS))
+        return convert.from_message(RefreshResult, _present(response.result))
 
     async def confirm(self, expected_revision: int | None = None) -> Confirmed:
         """Keep the running revision, if it is the expected one."""
         request = pb.ConfirmRequest(expected_revision=expected_revision)
-        response = await self._call("Confirm", request, pb.ConfirmResponse, _ASK_SECONDS)
-        return Confirmed(response.revision, response.confirmed)
+        return convert.from_message(Confirmed, await self._answer(self._stub.confirm(request, timeout=_ASK_SECONDS)))
 
     async def status(self) -> StatusSnapshot:
-        """Return what the Edge runs now."""
-        response = await self._call("GetStatus", pb.GetStatusRequest(), pb.GetStatusResponse, _ASK_SECONDS)
-        return convert.from_message(StatusSnapshot, _given(response.snapshot))
+        """Return the current state of the Edge."""
+        response = await self._answer(self._stub.get_status(timeout=_ASK_SECONDS))
+        return convert.from_message(StatusSnapshot, _present(response.snapshot))
 
     async def explain_dispatch(self, model: str) -> Explanation:
-        """Return what would become of a new request for a model group or a route, and why."""
+        """Explain which provider a new request for a model group or a route would get now."""
         request = pb.ExplainDispatchRequest(model=model)
-        response = await self._call("ExplainDispatch", request, pb.ExplainDispatchResponse, _ASK_SECONDS)
-        return convert.from_message(Explanation, _given(response.explanation))
+        response = await self._answer(self._stub.explain_dispatch(request, timeout=_ASK_SECONDS))
+        return convert.from_message(Explanation, _present(response.explanation))
 
     async def history(self, limit: int = 0) -> tuple[Attempt, ...]:
-        """Return past attempts, the newest first; limit 0 leaves their number to the Edge."""
-        response = await self._call(
-            "ListHistory", pb.ListHistoryRequest(limit=limit), pb.ListHistoryResponse, _ASK_SECONDS
-        )
+        """Return past attempts, the newest first. With limit 0 the Edge decides how many."""
+        request = pb.ListHistoryRequest(limit=limit)
+        response = await self._answer(self._stub.list_history(request, timeout=_ASK_SECONDS))
         return tuple(convert.from_message(Attempt, entry) for entry in response.entries)
 
-    async def _call(
-        self, method: str, request: betterproto2.Message, answer: type[_Response], seconds: float
-    ) -> _Response:
+    async def _answer(self, call: Awaitable[_Response]) -> _Response:
         try:
-            return await self._channel.unary(f"{_SERVICE}/{method}", request, answer, deadline=seconds)
+            return await call
         except GRPCError as error:
             raise EdgeError(f"the Edge at {self._address} answered: {error.message or error.status.name}") from None
         except WireError as error:
-            raise EdgeError(f"the Edge at {self._address} answered with a broken message: {error}") from None
+            raise EdgeError(f"the Edge at {self._address} sent a broken message: {error}") from None
         except TimeoutError:
             raise EdgeError(f"the Edge at {self._address} did not answer in time") from None
         except ssl.SSLError as error:
@@ -140,13 +138,22 @@ class AdminClient:
             raise EdgeError(f"the Edge at {self._address} closed the connection") from None
 
 
+class _Stub(pb.EdgeAdminServiceStub):
+    """The generated stub, on a channel that bounds replies and keeps deadlines itself."""
+
+    channel: ClientChannel
+
+    async def _unary_unary(self, route: str, request: Any, response_type: type[_Response], **given: Any) -> _Response:
+        return await self.channel.unary(route, request, response_type, deadline=given["timeout"])
+
+
 def _reason(error: OSError) -> str:
     # The numbers of name resolution are negative, and the system has no words for them.
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
-def _given(message: _Response | None) -> _Response:
+def _present(message: _Response | None) -> _Response:
     if message is None:
         raise convert.ConvertError("the Edge's answer is empty")
     return message

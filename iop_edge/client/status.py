@@ -1,12 +1,11 @@
 """What an Edge says of itself."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from iop_edge.ids import EdgeId, NodeId
 from iop_edge.pool.status import ProviderStatus
-from iop_edge.refresh.result import Change, change_as_json
+from iop_edge.refresh.result import Change
 
 
 class NodeConnection(StrEnum):
@@ -61,8 +60,3 @@ class Confirmed:
 
     revision: int
     confirmed: bool
-
-
-def as_json(status: StatusSnapshot) -> dict[str, Any]:
-    """Return the snapshot as plain JSON types, each list present."""
-    return {**asdict(status), "pending": [change_as_json(change) for change in status.pending]}

@@ -17,8 +17,8 @@ class Candidate:
     """A provider that serves what is asked for, and why it would or would not be chosen now.
 
     `rank` counts the free candidates in the order in which they would be chosen, from 1; None: it is not free.
-    `queue_timeout` is in seconds; None: a request waits as long as its caller does. `enters_queue` tells whether a new
-    request would wait here.
+    `enters_queue` tells whether a new request would wait here, for `queue_timeout_ms` at most; None: as long as its
+    caller does.
     """
 
     provider_id: ProviderId
@@ -31,10 +31,10 @@ class Candidate:
     priority: int
     queued: int
     max_queue: int
-    queue_timeout: float | None
     rank: int | None
     enters_queue: bool
     reason: str
+    queue_timeout_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _candidate(dispatcher: Dispatcher, group: Group, seat: Seat, rank: int | Non
         priority=provider.priority,
         queued=status.queued,
         max_queue=provider.queue.limit,
-        queue_timeout=provider.queue.timeout,
+        queue_timeout_ms=None if provider.queue.timeout is None else round(provider.queue.timeout * 1000),
         rank=rank,
         enters_queue=enters_queue,
         reason=_reason(status, seat, best),

@@ -1,8 +1,7 @@
 """What would become of a new request whose model is named as its caller names it, whatever kind of id that is."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from iop_edge.ids import ProviderId
 from iop_edge.pool import explain
@@ -52,20 +51,3 @@ def explain_request(dispatcher: Dispatcher, model: str) -> Explanation:
         return Explanation(model, kind, refusal=RefusalReason.CLOSED)
     found = explain.dispatch(dispatcher, group)
     return Explanation(model, kind, found.chosen, found.queues, found.refusal, found.candidates)
-
-
-def as_json(explanation: Explanation) -> dict[str, Any]:
-    """Return the explanation as plain JSON values: every list present, enums as their words."""
-    return {**asdict(explanation), "candidates": [candidate_as_json(item) for item in explanation.candidates]}
-
-
-def candidate_as_json(candidate: Candidate) -> dict[str, Any]:
-    """Return a candidate as plain JSON values."""
-    named = asdict(candidate)
-    named["queue_timeout_ms"] = milliseconds(named.pop("queue_timeout"))
-    return named
-
-
-def milliseconds(seconds: float | None) -> int | None:
-    """Return a time that was made of whole milliseconds as these."""
-    return None if seconds is None else round(seconds * 1000)

@@ -1,4 +1,4 @@
-"""The outcome of a refresh, as code and as JSON (REF-06).
+"""The outcome of a refresh (REF-06).
 
 Everything here is redacted before it gets here: results are logged, stored and sent.
 """
@@ -103,10 +103,10 @@ class RefreshResult:
     changed_providers: tuple[str, ...] = ()
     changed_models: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
+    violations_total: int = 0
     warnings: tuple[Violation, ...] = ()
     pending: tuple[Change, ...] = ()
     reports: tuple[NodeReport, ...] = ()
-    violations_total: int = 0
 
     def __post_init__(self) -> None:
         self._sort("changes", self.changes, lambda change: change.path)
@@ -122,60 +122,3 @@ class RefreshResult:
 
     def _sort(self, name: str, items: Iterable[_T], key: Callable[[_T], str]) -> None:
         object.__setattr__(self, name, tuple(sorted(items, key=key)))
-
-
-def as_json(result: RefreshResult) -> dict[str, Any]:
-    """Return the result as plain JSON values: every list present, enums as their words."""
-    return {
-        "status": str(result.status),
-        "mode": str(result.mode),
-        "committed": result.committed,
-        "revision_before": result.revision_before,
-        "revision_after": result.revision_after,
-        "candidate_hash": result.candidate_hash,
-        "changes": [change_as_json(change) for change in result.changes],
-        "masks": [{"path": mask.path, "live": list(mask.live), "restart": list(mask.restart)} for mask in result.masks],
-        "changed_nodes": list(result.changed_nodes),
-        "changed_providers": list(result.changed_providers),
-        "changed_models": list(result.changed_models),
-        "violations": [violation_as_json(violation) for violation in result.violations],
-        "violations_total": result.violations_total,
-        "warnings": [violation_as_json(warning) for warning in result.warnings],
-        "pending": [change_as_json(change) for change in result.pending],
-        "reports": [report_as_json(report) for report in result.reports],
-    }
-
-
-def change_as_json(change: Change) -> dict[str, Any]:
-    """Return a change as plain JSON values."""
-    return {
-        "path": change.path,
-        "kind": str(change.kind),
-        "before": change.before,
-        "after": change.after,
-        "refresh_class": change.refresh_class.value,
-    }
-
-
-def violation_as_json(violation: Violation) -> dict[str, Any]:
-    """Return a violation as plain JSON values; a place that is not known is the empty text and zeros."""
-    span = violation.span
-    return {
-        "rule": violation.rule,
-        "path": violation.path,
-        "file": span.file if span else "",
-        "line": span.line if span else 0,
-        "column": span.column if span else 0,
-        "message": violation.message,
-        "hint": violation.hint,
-    }
-
-
-def report_as_json(report: NodeReport) -> dict[str, Any]:
-    """Return a Node's report as plain JSON values."""
-    return {
-        "node_id": report.node_id,
-        "outcome": str(report.outcome),
-        "reason": report.reason,
-        "generation": report.generation,
-    }

@@ -55,7 +55,7 @@ class AdminService(pb.EdgeAdminServiceBase):
                 result = await self._edge.submit(partial(self._load, layers), mode, options, _origin())
             else:
                 result = await self._edge.reload(mode, options, _origin())
-        return pb.RefreshResponse(result=convert.to_message(result))
+        return pb.RefreshResponse(result=convert.to_message(pb.RefreshResult, result))
 
     async def rollback(self, message: pb.RollbackRequest) -> pb.RollbackResponse:
         """Propose the config of an old revision."""
@@ -63,7 +63,7 @@ class AdminService(pb.EdgeAdminServiceBase):
             result = await self._edge.rollback(
                 message.revision, _mode(message.mode), _options(message.options), _origin()
             )
-        return pb.RollbackResponse(result=convert.to_message(result))
+        return pb.RollbackResponse(result=convert.to_message(pb.RefreshResult, result))
 
     async def confirm(self, message: pb.ConfirmRequest) -> pb.ConfirmResponse:
         """Keep the running revision."""
@@ -76,19 +76,19 @@ class AdminService(pb.EdgeAdminServiceBase):
     async def get_status(self, message: pb.GetStatusRequest) -> pb.GetStatusResponse:  # noqa: ARG002
         """Say what runs."""
         with _answering():
-            return pb.GetStatusResponse(snapshot=convert.to_message(await self._edge.status()))
+            return pb.GetStatusResponse(snapshot=convert.to_message(pb.StatusSnapshot, await self._edge.status()))
 
     async def explain_dispatch(self, message: pb.ExplainDispatchRequest) -> pb.ExplainDispatchResponse:
         """Say what would become of a new request."""
         with _answering():
             explanation = self._edge.pool.explain_request(message.model)
-        return pb.ExplainDispatchResponse(explanation=convert.to_message(explanation))
+        return pb.ExplainDispatchResponse(explanation=convert.to_message(pb.DispatchExplanation, explanation))
 
     async def list_history(self, message: pb.ListHistoryRequest) -> pb.ListHistoryResponse:
         """List past attempts."""
         with _answering():
             attempts = await self._edge.history(message.limit or DEFAULT_LIMIT)
-        return pb.ListHistoryResponse(entries=[convert.to_message(attempt) for attempt in attempts])
+        return pb.ListHistoryResponse(entries=[convert.to_message(pb.HistoryEntry, attempt) for attempt in attempts])
 
     def __mapping__(self) -> dict[str, Handler]:
         """Return the methods by their routes, each knowing who calls."""

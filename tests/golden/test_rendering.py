@@ -10,11 +10,11 @@ from iop_edge.cli.render.sarif import report_sarif
 from iop_edge.cli.render.status import status_text
 from iop_edge.cli.render.text import json_text
 from iop_edge.cli.style import PLAIN, Style
-from iop_edge.client import status as status_module
 from iop_edge.client.status import StatusSnapshot
+from iop_edge.documents import document
 from iop_edge.errors import Report
 from iop_edge.refresh.attempt import Attempt
-from iop_edge.refresh.result import RefreshResult, as_json
+from iop_edge.refresh.result import RefreshResult
 from iop_edge.schema.explain import explain
 from tests.golden import samples
 from tests.golden.compare import assert_golden
@@ -42,7 +42,7 @@ def test_report_in_colour() -> None:
 @pytest.mark.parametrize(("name", "result"), samples.RESULTS.items())
 def test_refresh_result(name: str, result: RefreshResult) -> None:
     assert_golden(f"refresh-{name}.txt", refresh_text(result, PLAIN))
-    assert_golden(f"refresh-{name}.json", json_text(as_json(result)))
+    assert_golden(f"refresh-{name}.json", json_text(document(result)))
 
 
 @pytest.mark.parametrize(("name", "result"), samples.COMPARISONS.items())
@@ -54,7 +54,7 @@ def test_diff(name: str, result: RefreshResult) -> None:
 @pytest.mark.parametrize(("name", "status"), {"quiet": samples.QUIET, "troubled": samples.TROUBLED}.items())
 def test_status(name: str, status: StatusSnapshot) -> None:
     assert_golden(f"status-{name}.txt", status_text(status, PLAIN))
-    assert_golden(f"status-{name}.json", json_text(status_module.as_json(status)))
+    assert_golden(f"status-{name}.json", json_text(document(status)))
 
 
 @pytest.mark.parametrize(("name", "attempts"), {"some": samples.ATTEMPTS, "none": ()}.items())

@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.documents import document
 from iop_edge.refresh.diff import Difference, diff
 from iop_edge.refresh.live_part import live_part
 from iop_edge.refresh.plan import plan
-from iop_edge.refresh.result import ChangeKind, Mode, as_json
+from iop_edge.refresh.result import ChangeKind, Mode
 from iop_edge.schema import table
 from iop_edge.schema.values import Sourced, Tree
 from tests.trees import items
@@ -252,6 +253,6 @@ def test_configs_have_one_hash_exactly_when_they_do_not_differ(pair: tuple[Tree,
 def test_no_secret_is_in_a_plan_however_it_is_looked_at(pair: tuple[Tree, Tree]) -> None:
     outcome = plan(*map(Snapshot, pair))
 
-    assert SECRET not in json.dumps(as_json(outcome.result(Mode.APPLY)))
+    assert SECRET not in json.dumps(document(outcome.result(Mode.APPLY)))
     assert SECRET not in repr(outcome)
     assert SECRET not in repr(list(diff(*pair)))

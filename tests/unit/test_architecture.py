@@ -10,7 +10,7 @@ from tests import imports
 from tests.imports import ROOT, Import
 
 CORE_FLOORS = (
-    {"clock", "errors", "ids"},
+    {"clock", "documents", "errors", "ids"},
     {"net", "schema"},
     {"config"},
     {"payload", "refresh", "pool"},

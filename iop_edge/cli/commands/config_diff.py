@@ -11,9 +11,10 @@ from iop_edge.cli.inputs import add_format, add_offline, add_private
 from iop_edge.cli.render.result import diff_text
 from iop_edge.cli.render.text import json_text
 from iop_edge.config import files
+from iop_edge.documents import document
 from iop_edge.errors import ConfigError
 from iop_edge.refresh.plan import plan
-from iop_edge.refresh.result import Mode, RefreshResult, Status, as_json
+from iop_edge.refresh.result import Mode, RefreshResult, Status
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Compare two configs under the same overlays and print the plan."""
     result = _compare(arguments, console)
     if arguments.format == "json":
-        console.document(json_text(as_json(result)))
+        console.document(json_text(document(result)))
     else:
         console.result(diff_text(result, console.style))
     return _exit_code(result)

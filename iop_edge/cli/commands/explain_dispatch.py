@@ -16,7 +16,8 @@ from iop_edge.cli.inputs import add_admin, add_format, add_layers, add_offline, 
 from iop_edge.cli.made_up import add_load, is_made_up, rehearsed
 from iop_edge.cli.render.dispatch import explanation_text, unknown_text
 from iop_edge.cli.render.text import json_text
-from iop_edge.pool.explanation import Explanation, as_json
+from iop_edge.documents import document
+from iop_edge.pool.explanation import Explanation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Explain, and print the explanation."""
     explanation = _explained(arguments, console)
     if arguments.format == "json":
-        console.document(json_text(as_json(explanation)))
+        console.document(json_text(document(explanation)))
     elif explanation.kind is not None:
         console.result(explanation_text(explanation, console.style))
     if explanation.kind is None:

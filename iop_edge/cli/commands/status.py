@@ -18,7 +18,8 @@ from iop_edge.cli.render.status import status_line, status_text
 from iop_edge.cli.render.text import json_text
 from iop_edge.cli.running import until_stopped
 from iop_edge.client.admin import AdminClient
-from iop_edge.client.status import StatusSnapshot, as_json
+from iop_edge.client.status import StatusSnapshot
+from iop_edge.documents import document
 from iop_edge.errors import EdgeError
 
 _SECONDS: Final = 2.0
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitCode:
         return ExitCode.FINE
     status = asyncio.run(_ask(address))
     if arguments.format == "json":
-        console.document(json_text(as_json(status)))
+        console.document(json_text(document(status)))
     else:
         console.result(status_text(status, console.style))
     return ExitCode.FINE
@@ -71,7 +72,7 @@ class Screen:
         if isinstance(found, EdgeError):
             return f"iop-edge: {found}"
         if self._form == "json":
-            return json.dumps(as_json(found), ensure_ascii=False)
+            return json.dumps(document(found), ensure_ascii=False)
         return status_text(found, self._console.style) if in_place else status_line(found)
 
 

@@ -93,7 +93,7 @@ def _why_refused(explanation: Explanation) -> str:
 
 
 def _candidate(candidate: Candidate) -> tuple[Cell, ...]:
-    timeout = candidate.queue_timeout
+    timeout = candidate.queue_timeout_ms
     return (
         candidate.provider_id,
         candidate.node_id,
@@ -105,7 +105,7 @@ def _candidate(candidate: Candidate) -> tuple[Cell, ...]:
         str(candidate.priority),
         str(candidate.queued),
         str(candidate.max_queue),
-        _NO_LIMIT if timeout is None else f"{timeout:g}s",
+        _NO_LIMIT if timeout is None else f"{timeout / 1000:g}s",
         NO_NUMBER if candidate.rank is None else str(candidate.rank),
         candidate.reason,
     )

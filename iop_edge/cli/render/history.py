@@ -1,12 +1,12 @@
 """What was tried on an Edge."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from iop_edge.cli.render.text import table
 from iop_edge.cli.style import Style
+from iop_edge.documents import document
 from iop_edge.refresh.attempt import Attempt
 
 _HEADER = ("ID", "TIME", "ACTOR", "TRIGGER", "STATUS", "COMMITTED", "REVISION", "CHANGED")
@@ -19,11 +19,7 @@ def history_text(attempts: Sequence[Attempt], style: Style) -> str:
 
 def history_json(attempts: Sequence[Attempt]) -> dict[str, Any]:
     """Return the attempts as plain JSON values."""
-    return {
-        "entries": [
-            {**asdict(attempt), "paths": list(attempt.paths), "rules": list(attempt.rules)} for attempt in attempts
-        ]
-    }
+    return {"entries": [document(attempt) for attempt in attempts]}
 
 
 def utc(at_ms: int) -> str:

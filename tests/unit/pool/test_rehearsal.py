@@ -76,7 +76,7 @@ def test_candidates_tell_the_load_that_was_made_up() -> None:
     found = rehearse(two(max_queue=3, queue_timeout_ms=1500), Load(ids({"p": 9, "q": 2}), ids({"q": 3}), {P}), "m")
     first, second = found.candidates
     assert (first.in_flight, first.capacity, first.status, first.health) == (9, 2, "unhealthy", "unhealthy")
-    assert (second.in_flight, second.queued, second.max_queue, second.queue_timeout) == (2, 3, 3, 1.5)
+    assert (second.in_flight, second.queued, second.max_queue, second.queue_timeout_ms) == (2, 3, 3, 1500)
     assert (second.status, second.enters_queue, second.target) == ("busy", False, "q-model")
 
 

@@ -95,23 +95,23 @@ def test_a_route_and_a_model_group_of_one_name_are_two_things() -> None:
 @pytest.mark.parametrize(
     ("own", "adapters", "expected"),
     [
-        ({}, {}, (100, 30.0)),
+        ({}, {}, (100, 30_000)),
         ({"max_queue": 7}, {}, (7, None)),
-        ({"queue_timeout_ms": 250}, {}, (100, 0.25)),
+        ({"queue_timeout_ms": 250}, {}, (100, 250)),
         ({"queue_timeout_ms": 0}, {}, (100, None)),
         ({"max_queue": 0}, {}, (0, None)),
-        ({}, {"max_queue": 3, "queue_timeout_ms": 500}, (3, 0.5)),
-        ({"max_queue": 9}, {"max_queue": 3, "queue_timeout_ms": 500}, (9, 0.5)),
+        ({}, {"max_queue": 3, "queue_timeout_ms": 500}, (3, 500)),
+        ({"max_queue": 9}, {"max_queue": 3, "queue_timeout_ms": 500}, (9, 500)),
         ({"queue_timeout_ms": 0}, {"queue_timeout_ms": 500}, (100, None)),
-        ({"queue_timeout_ms": 100}, {"max_queue": 3}, (3, 0.1)),
+        ({"queue_timeout_ms": 100}, {"max_queue": 3}, (3, 100)),
     ],
 )
 def test_each_queue_field_is_the_providers_else_its_instances(
-    own: dict[str, int], adapters: dict[str, int], expected: tuple[int, float | None]
+    own: dict[str, int], adapters: dict[str, int], expected: tuple[int, int | None]
 ) -> None:
     item = on("v", {**provider("a"), **own})
     pool = ProviderPool(snapshot([item], {"m": ["a"]}, adapters={"n1": [{**instance("v"), **adapters}]}))
     dispatch = pool.explain("m")
     assert isinstance(dispatch, Dispatch)
     (candidate,) = dispatch.candidates
-    assert (candidate.max_queue, candidate.queue_timeout) == expected
+    assert (candidate.max_queue, candidate.queue_timeout_ms) == expected

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.documents import document
 from iop_edge.refresh.plan import Plan, plan
-from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, Status, as_json
+from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, Status
 from iop_edge.schema.table import RefreshClass
 from iop_edge.schema.values import UNRESOLVED, Sourced, Tree
 from tests.trees import adapter, edge, full_tree, items, model, node, normal, provider
@@ -293,7 +294,7 @@ def test_an_added_item_is_shown_without_the_secrets_in_it() -> None:
 
     assert change.after["token"] == "<redacted>"
     assert change.after["adapters"][0]["headers"] == {"X-Api-Key": "<redacted>", "X-Tenant": "t"}
-    assert "s3cr3t" not in json.dumps(as_json(plan_of(edge(), edge(added)).result(Mode.DRY_RUN)))
+    assert "s3cr3t" not in json.dumps(document(plan_of(edge(), edge(added)).result(Mode.DRY_RUN)))
 
 
 @pytest.mark.case("R13")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.documents import document
 from iop_edge.errors import Span, Violation
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import (
@@ -16,7 +17,6 @@ from iop_edge.refresh.result import (
     NodeReport,
     RefreshResult,
     Status,
-    as_json,
 )
 from iop_edge.schema.table import RefreshClass
 from tests.trees import edge, node, provider
@@ -41,7 +41,7 @@ def change(path: str) -> Change:
 @pytest.mark.contract("REF-06")
 @pytest.mark.contract("REF-09")
 def test_a_result_without_anything_has_every_list_in_json_and_none_is_null() -> None:
-    printed = as_json(RefreshResult(Status.APPLIED, Mode.DRY_RUN))
+    printed = document(RefreshResult(Status.APPLIED, Mode.DRY_RUN))
 
     assert {name: printed[name] for name in LISTS} == {name: [] for name in LISTS}
     assert None not in printed.values()
@@ -90,7 +90,7 @@ def test_json_has_numbers_as_numbers_and_enums_as_lower_case_words() -> None:
         reports=(NodeReport("n", NodeOutcome.ROLLBACK_FAILED, "lost", 9),),
     )
 
-    assert json.loads(json.dumps(as_json(result))) == {
+    assert json.loads(json.dumps(document(result))) == {
         "status": "restart_required",
         "mode": "dry_run",
         "committed": False,

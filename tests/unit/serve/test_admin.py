@@ -360,7 +360,7 @@ def test_requests_that_wait_are_seen_in_the_status_and_in_an_explanation(house: 
                 found = await client.explain_dispatch("m")
                 (candidate,) = found.candidates
                 assert (found.chosen, found.queues, found.refusal) == (None, ("a-p",), None)
-                assert (candidate.queued, candidate.max_queue, candidate.queue_timeout) == (2, 100, 30.0)
+                assert (candidate.queued, candidate.max_queue, candidate.queue_timeout_ms) == (2, 100, 30_000)
             (await waiting[0]).release()
             (await waiting[1]).release()
             (provider,) = (await client.status()).providers
