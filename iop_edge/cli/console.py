@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, TextIO, cast
 
 from iop_edge.cli.style import Style
@@ -46,8 +47,9 @@ class Console:
         _write(self._stdout, _encodable(text, self._stdout.encoding))
 
     def note(self, text: str) -> None:
-        """Write something that is no result: a fault, or progress."""
-        _write(self._stderr, text)
+        """Write something that is no result: a fault, or progress. Where nobody can read it, it changes nothing."""
+        with suppress(OSError):
+            _write(self._stderr, text)
 
     @property
     def redraws(self) -> bool:

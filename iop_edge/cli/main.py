@@ -39,6 +39,13 @@ class _CommandModule(Protocol):
     def run(self, arguments: argparse.Namespace, console: Console) -> ExitCode: ...
 
 
+class _Parser(argparse.ArgumentParser):
+    """Reports a usage error as the command reports all faults: argparse would write to standard error by itself."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\nsee {self.prog} --help")
+
+
 def entry() -> NoReturn:
     """Run the command of this process and exit with its code."""
     console = Console.of_process()
@@ -102,7 +109,7 @@ def _dispatch(argv: Sequence[str], console: Console) -> int:
 
 def _run_command(command: registry.Command, argv: Sequence[str], console: Console) -> int:
     module = importlib.import_module(command.module)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"iop-edge {command.name}",
         description=inspect.cleandoc(module.__doc__ or command.summary),
         formatter_class=argparse.RawDescriptionHelpFormatter,
