@@ -11,8 +11,7 @@ from iop_edge.cli.render.result import refresh_text
 from iop_edge.cli.render.text import json_text
 from iop_edge.client.admin import AdminClient
 from iop_edge.documents import document
-from iop_edge.refresh.attempt import Options
-from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.refresh.result import Mode, RefreshOptions, RefreshResult, Status
 
 _MODES: Final = {str(mode).replace("_", "-"): mode for mode in Mode}
 _MOST_DIGITS: Final = 20
@@ -100,9 +99,9 @@ def chosen_mode(arguments: argparse.Namespace) -> Mode:
     return _MODES[arguments.mode]
 
 
-def chosen_options(arguments: argparse.Namespace) -> Options:
+def chosen_options(arguments: argparse.Namespace) -> RefreshOptions:
     """Return how the arguments want the refresh carried out."""
-    return Options(
+    return RefreshOptions(
         expected_revision=arguments.expected_revision,
         expected_candidate=arguments.expected_candidate,
         live_only=arguments.live_only,

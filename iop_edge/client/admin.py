@@ -17,8 +17,7 @@ from iop_edge.config.source import Source
 from iop_edge.errors import EdgeError
 from iop_edge.net import AddressError, Tls, client_context, parse_address
 from iop_edge.pool.explanation import Explanation
-from iop_edge.refresh.attempt import Attempt, Options
-from iop_edge.refresh.result import Mode, RefreshResult
+from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult
 from iop_edge.schema.wire import WireError
 from iop_edge.transport.channel import ClientChannel
 from iop_pb.iop.admin import v1 as pb
@@ -30,7 +29,7 @@ MAX_MESSAGE_BYTES: Final = 512 * 2**20
 
 _ASK_SECONDS: Final = 30.0
 _REFRESH_SECONDS: Final = 600.0
-_DEFAULTS: Final = Options()
+_DEFAULTS: Final = RefreshOptions()
 
 
 class AdminClient:
@@ -75,7 +74,7 @@ class AdminClient:
         await self._channel.finish()
 
     async def refresh(
-        self, layers: Sequence[Source] = (), mode: Mode = Mode.DRY_RUN, options: Options = _DEFAULTS
+        self, layers: Sequence[Source] = (), mode: Mode = Mode.DRY_RUN, options: RefreshOptions = _DEFAULTS
     ) -> RefreshResult:
         """Propose a config; without layers the Edge reads its own files again.
 
@@ -89,7 +88,9 @@ class AdminClient:
         response = await self._answer(self._stub.refresh(request, timeout=_REFRESH_SECONDS))
         return convert.from_message(RefreshResult, _present(response.result))
 
-    async def rollback(self, revision: int, mode: Mode = Mode.DRY_RUN, options: Options = _DEFAULTS) -> RefreshResult:
+    async def rollback(
+        self, revision: int, mode: Mode = Mode.DRY_RUN, options: RefreshOptions = _DEFAULTS
+    ) -> RefreshResult:
         """Propose the config of an old revision (REF-11)."""
         request = pb.RollbackRequest(
             revision=revision,

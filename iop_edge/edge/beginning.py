@@ -9,8 +9,7 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.rejection import rejection
 from iop_edge.edge.running import Running, encode_payloads
 from iop_edge.ids import Revision
-from iop_edge.refresh.attempt import Attempt, Trigger
-from iop_edge.refresh.result import Status
+from iop_edge.refresh.result import Attempt, Status, Trigger
 from iop_edge.schema.values import UNRESOLVED, Sourced
 from iop_edge.store.base import Applied, Store
 

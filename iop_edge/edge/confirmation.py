@@ -16,13 +16,12 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Load, Origin, Request, fault_text
 from iop_edge.edge.rejection import rejection
 from iop_edge.edge.running import Running
-from iop_edge.refresh.attempt import Options, Trigger
-from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.refresh.result import Mode, RefreshOptions, RefreshResult, Status, Trigger
 
 _LOG: Final = logging.getLogger(__name__)
 _LONGEST_MS: Final = 366 * 24 * 3600 * 1000
 
-Submit = Callable[[Load, Mode, Options, Origin], Awaitable[RefreshResult]]
+Submit = Callable[[Load, Mode, RefreshOptions, Origin], Awaitable[RefreshResult]]
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -124,7 +123,7 @@ class Confirmation:
             self._is_reverting = True
             return awaited.reverts_to.snapshot
 
-        options = Options(expected_revision=awaited.revision)
+        options = RefreshOptions(expected_revision=awaited.revision)
         try:
             result = await self._submit(load, Mode.APPLY, options, Origin(trigger=Trigger.REVERT))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again

@@ -14,8 +14,17 @@ from iop_edge.edge.running import Running
 from iop_edge.errors import ConfigError, EdgeError, Violation
 from iop_edge.ids import NodeId
 from iop_edge.push.fleet import Fleet
-from iop_edge.refresh.attempt import Attempt, Options, Trigger
-from iop_edge.refresh.result import Change, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.refresh.result import (
+    Attempt,
+    Change,
+    Mode,
+    NodeOutcome,
+    NodeReport,
+    RefreshOptions,
+    RefreshResult,
+    Status,
+    Trigger,
+)
 from iop_edge.store.base import Applied, Store
 
 _LOG: Final = logging.getLogger(__name__)
@@ -44,7 +53,7 @@ class Request:
 
     load: Load
     mode: Mode
-    options: Options
+    options: RefreshOptions
     origin: Origin
 
 
@@ -222,7 +231,7 @@ def fault_text(error: Exception) -> str:
     return str(error) if isinstance(error, EdgeError) else f"internal fault: {type(error).__name__}"
 
 
-def _applied(running: Running, options: Options) -> Applied:
+def _applied(running: Running, options: RefreshOptions) -> Applied:
     text = dump_for_history(running.snapshot.tree)
     return Applied(running.revision, running.config_hash, text, is_confirmed=not options.confirm_within_ms)
 

@@ -29,14 +29,13 @@ from iop_edge.pool.status import Health
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Connection, NodeState, Pushed, ReportedHealth
 from iop_edge.push.settings import DEFAULTS, Settings
-from iop_edge.refresh.attempt import Attempt, Options, Trigger
-from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult, Status, Trigger
 from iop_edge.requests.prepare import RequestPolicy
 from iop_edge.store.base import DEFAULT_LIMIT, Store
 from iop_edge.store.memory import MemoryStore
 
 _LOG: Final = logging.getLogger(__name__)
-_NO_OPTIONS: Final = Options()
+_NO_OPTIONS: Final = RefreshOptions()
 _NOBODY: Final = Origin()
 
 
@@ -165,11 +164,11 @@ class Edge:
         Raises:
             EdgeError: the Edge is stopping.
         """
-        options = Options(expected_revision, expected_candidate, live_only, require_all, confirm_within_ms)
+        options = RefreshOptions(expected_revision, expected_candidate, live_only, require_all, confirm_within_ms)
         return await self.submit(partial(require_resolved, candidate), mode, options)
 
     async def reload(
-        self, mode: Mode | str = Mode.APPLY, options: Options = _NO_OPTIONS, origin: Origin = _NOBODY
+        self, mode: Mode | str = Mode.APPLY, options: RefreshOptions = _NO_OPTIONS, origin: Origin = _NOBODY
     ) -> RefreshResult:
         """Propose what the Edge's own files say when the proposal's turn has come.
 
@@ -179,7 +178,11 @@ class Edge:
         return await self.submit(self._load_own, mode, options, origin)
 
     async def rollback(
-        self, revision: int, mode: Mode | str = Mode.APPLY, options: Options = _NO_OPTIONS, origin: Origin = _NOBODY
+        self,
+        revision: int,
+        mode: Mode | str = Mode.APPLY,
+        options: RefreshOptions = _NO_OPTIONS,
+        origin: Origin = _NOBODY,
     ) -> RefreshResult:
         """Propose the config of an old revision (REF-11).
 
@@ -190,7 +193,7 @@ class Edge:
         return await self.submit(partial(self._restore, revision), mode, options, origin)
 
     async def submit(
-        self, load: Load, mode: Mode | str, options: Options = _NO_OPTIONS, origin: Origin = _NOBODY
+        self, load: Load, mode: Mode | str, options: RefreshOptions = _NO_OPTIONS, origin: Origin = _NOBODY
     ) -> RefreshResult:
         """Propose a config that is loaded when the proposal's turn has come; what does not load is rejected.
 

@@ -10,10 +10,9 @@ from iop_edge.edge.running import Running, encode_payloads
 from iop_edge.errors import ConfigError, Violation
 from iop_edge.ids import NodeId, Revision
 from iop_edge.push.model import Desired
-from iop_edge.refresh.attempt import Options
-from iop_edge.refresh.live_part import live_part
-from iop_edge.refresh.plan import plan
-from iop_edge.refresh.result import Change, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.refresh.diff import merge
+from iop_edge.refresh.plan import Plan, plan
+from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport, RefreshOptions, RefreshResult, Status
 from iop_edge.schema.paths import ROOT
 
 
@@ -33,13 +32,13 @@ class Proposal:
         """Return what the affected Nodes would be told."""
         return self.next.desired(self.affected) if self.next else {}
 
-    def asked(self, reports: Mapping[NodeId, NodeReport], options: Options) -> "Proposal":
+    def asked(self, reports: Mapping[NodeId, NodeReport], options: RefreshOptions) -> "Proposal":
         """Return the proposal with what the Nodes said of it; one that refuses leaves nothing to commit (PSH-03)."""
         result = with_reports(self.result, reports, options)
         return replace(self, result=result, next=None if is_refused(result.reports, options) else self.next)
 
 
-def propose(running: Running, candidate: Snapshot, mode: Mode, options: Options, key: bytes) -> Proposal:
+def propose(running: Running, candidate: Snapshot, mode: Mode, options: RefreshOptions, key: bytes) -> Proposal:
     """Hold a candidate against what runs, as far as configs alone can tell.
 
     Args:
@@ -69,10 +68,10 @@ def propose(running: Running, candidate: Snapshot, mode: Mode, options: Options,
         return _with_next(result, following, planned.changed_nodes, key)
     if not options.live_only:
         return Proposal(replace(result, pending=planned.changes))
-    return _live_only(result, running, candidate, key)
+    return _live_only(result, planned, running, candidate, key)
 
 
-def stale_expectations(options: Options, revision: int, candidate_hash: str) -> Iterator[Violation]:
+def stale_expectations(options: RefreshOptions, revision: int, candidate_hash: str) -> Iterator[Violation]:
     """Yield a violation for each expectation that is not met (REF-05); the hash of no candidate is the empty text."""
     expected = options.expected_revision
     if expected is not None and expected != revision:
@@ -93,7 +92,7 @@ def stale_expectations(options: Options, revision: int, candidate_hash: str) -> 
         )
 
 
-def with_reports(result: RefreshResult, reports: Mapping[NodeId, NodeReport], options: Options) -> RefreshResult:
+def with_reports(result: RefreshResult, reports: Mapping[NodeId, NodeReport], options: RefreshOptions) -> RefreshResult:
     """Return the result with what became of the Nodes, and the status that follows from it."""
     result = replace(result, reports=tuple(reports.values()))
     violations = tuple(_refusals(result.reports, options))
@@ -104,13 +103,13 @@ def with_reports(result: RefreshResult, reports: Mapping[NodeId, NodeReport], op
     return result
 
 
-def is_refused(reports: Iterable[NodeReport], options: Options) -> bool:
+def is_refused(reports: Iterable[NodeReport], options: RefreshOptions) -> bool:
     """Tell whether one Node's answer keeps a config from being applied anywhere."""
     told = tuple(reports)
     return _needs_restart(told) or any(True for _ in _refusals(told, options))
 
 
-def _refusals(reports: Iterable[NodeReport], options: Options) -> Iterator[Violation]:
+def _refusals(reports: Iterable[NodeReport], options: RefreshOptions) -> Iterator[Violation]:
     for report in reports:
         path = str(ROOT.child("nodes").key(report.node_id))
         if report.outcome is NodeOutcome.REJECTED:
@@ -123,20 +122,18 @@ def _needs_restart(reports: Iterable[NodeReport]) -> bool:
     return any(report.outcome is NodeOutcome.RESTART_REQUIRED for report in reports)
 
 
-def _live_only(result: RefreshResult, running: Running, candidate: Snapshot, key: bytes) -> Proposal:
-    """Propose the mix of what runs and of the candidate's live changes (REF-07)."""
+def _live_only(result: RefreshResult, planned: Plan, running: Running, candidate: Snapshot, key: bytes) -> Proposal:
+    """Propose what runs with the live changes of the candidate (REF-07)."""
+    if not planned.live:
+        return Proposal(replace(result, pending=planned.restart))
     try:
-        mix = snapshot_of(live_part(running.snapshot, candidate))
+        mix = snapshot_of(merge(running.snapshot.tree, candidate.tree, planned.live_masks))
     except ConfigError as error:
-        # The candidate itself is fine: what keeps its live part from running alone is no reason to reject it.
+        # The candidate itself is valid: that its live part cannot run alone is no reason to reject it.
         return Proposal(replace(result, pending=result.changes, warnings=(*result.warnings, *_of_live_part(error))))
-    rest: tuple[Change, ...] = plan(mix, candidate).changes
-    result = replace(result, pending=rest)
-    live = plan(running.snapshot, mix)
-    if not live.changes:
-        return Proposal(result)
+    result = replace(result, pending=planned.restart)
     following = Running(mix, Revision(running.revision + 1), mix.digest(key), running.payloads)
-    return _with_next(result, following, live.changed_nodes, key)
+    return _with_next(result, following, planned.changed_nodes, key)
 
 
 def _of_live_part(error: ConfigError) -> Iterator[Violation]:

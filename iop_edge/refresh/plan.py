@@ -1,22 +1,22 @@
-"""What a candidate would do to what runs. The same code answers for a dry run and decides for an apply."""
+"""What a candidate would do to the running config. The same code answers a dry run and decides an apply."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.refresh.affected import affected
-from iop_edge.refresh.classify import refresh_class, status_of
+from iop_edge.refresh.classes import masks, refresh_class
 from iop_edge.refresh.diff import Difference, diff
-from iop_edge.refresh.masks import masks
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, RefreshResult, Status
+from iop_edge.schema import table
 from iop_edge.schema.redact import redact_value
 from iop_edge.schema.table import RefreshClass
-from iop_edge.schema.values import REDACTED
+from iop_edge.schema.values import REDACTED, ReadTree
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The changes from one config to another, what they cost, and what they touch; every list is sorted."""
+    """The changes from one config to another, what they cost, and which items they touch. Every list is sorted."""
 
     changes: tuple[Change, ...]
     masks: tuple[Mask, ...]
@@ -26,12 +26,12 @@ class Plan:
 
     @property
     def status(self) -> Status:
-        """How a refresh to the candidate ends, as far as configs alone can tell."""
-        return status_of(self.changes)
+        """How a refresh to the candidate ends, as far as the configs alone can tell (REF-07)."""
+        return Status.RESTART_REQUIRED if self.restart else Status.APPLIED
 
     @property
     def live(self) -> tuple[Change, ...]:
-        """The changes that the running Edge takes up."""
+        """The changes that a running Edge can apply."""
         return tuple(change for change in self.changes if change.refresh_class is RefreshClass.LIVE)
 
     @property
@@ -39,8 +39,13 @@ class Plan:
         """The changes that need a restart of the Edge."""
         return tuple(change for change in self.changes if change.refresh_class is RefreshClass.RESTART)
 
+    @property
+    def live_masks(self) -> tuple[Mask, ...]:
+        """The masks of the live changes alone, for `merge`."""
+        return tuple(replace(mask, restart=()) for mask in self.masks if mask.live)
+
     def result(self, mode: Mode) -> RefreshResult:
-        """Return the plan as the result of a refresh that has not committed anything."""
+        """Return the plan as the result of a refresh that committed nothing."""
         return RefreshResult(
             status=self.status,
             mode=mode,
@@ -53,18 +58,57 @@ class Plan:
 
 
 def plan(running: Snapshot, candidate: Snapshot) -> Plan:
-    """Compare a candidate with the running config, and classify what differs (REF-01 to REF-04).
+    """Compare a candidate with the running config and classify what differs (REF-01 to REF-04).
 
-    Both are valid, so the status is never `rejected`: that is for a candidate that did not get this far.
+    Snapshots are valid, so the status is never `rejected`.
     """
     differences = tuple(diff(running.tree, candidate.tree))
+    touched = _touched(differences, ("Node", "Provider", "Model"))
     return Plan(
         changes=tuple(sorted(map(_change, differences), key=lambda change: change.path)),
         masks=masks(differences),
-        changed_nodes=affected(differences, "Node"),
-        changed_providers=affected(differences, "Provider"),
-        changed_models=affected(differences, "Model"),
+        changed_nodes=touched["Node"],
+        changed_providers=touched["Provider"],
+        changed_models=touched["Model"],
     )
+
+
+def _touched(differences: Iterable[Difference], type_names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each of these types the sorted identities of its messages with a change in them (REF-06).
+
+    A message that was added or removed along with the one that holds it counts too.
+    """
+    found: dict[str, set[str]] = {name: set() for name in type_names}
+    for difference in differences:
+        _collect_along(difference, found)
+        if difference.field.is_message_list:
+            for item in (difference.before, difference.after):
+                _collect_within(difference.field.message(), item or {}, found)
+    return {name: tuple(sorted(identities)) for name, identities in found.items()}
+
+
+def _collect_along(difference: Difference, found: dict[str, set[str]]) -> None:
+    message, field = table.root(), None
+    for path in difference.path.steps():
+        if path.is_key:
+            if field is not None and field.type_name in found:
+                found[field.type_name].add(str(path.step))
+            continue
+        field = message.fields[str(path.step)]
+        if field.kind is table.Kind.MESSAGE:
+            message = field.message()
+
+
+def _collect_within(message: table.Message, tree: ReadTree, found: dict[str, set[str]]) -> None:
+    for name, value in tree.items():
+        field = message.fields[name]
+        if field.kind is not table.Kind.MESSAGE:
+            continue
+        inner = field.message()
+        for item in value if field.repeated else (value,):
+            if field.type_name in found and inner.identity is not None:
+                found[field.type_name].add(item[inner.identity.name])
+            _collect_within(inner, item, found)
 
 
 def _change(difference: Difference) -> Change:
@@ -84,10 +128,10 @@ def _shown_entry(difference: Difference, value: Any) -> Any:
 
 def _shown_value(difference: Difference, value: Any) -> Any:
     if value is None:
-        # A list has no presence: one that is not there is empty.
+        # A list has no presence: an unset one is empty.
         return [] if difference.field.repeated else None
     shown = redact_value(difference.field, value, _map_key(difference))
-    # A secret that changed has a path, and no value on either side (CFG-08).
+    # A secret that changed shows its path, and no value on either side (CFG-08).
     return None if shown == REDACTED else shown
 
 

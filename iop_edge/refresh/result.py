@@ -1,6 +1,6 @@
-"""The outcome of a refresh (REF-06).
+"""What a refresh is asked for and what comes of it (REF-06).
 
-Everything here is redacted before it gets here: results are logged, stored and sent.
+All values are redacted before they get here: results are logged, stored and sent.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class Status(StrEnum):
-    """How a refresh ended. A rejected one has changed nothing."""
+    """How a refresh ended. A rejected refresh changed nothing."""
 
     APPLIED = "applied"
     RESTART_REQUIRED = "restart_required"
@@ -23,14 +23,14 @@ class Status(StrEnum):
 
 
 class Mode(StrEnum):
-    """Whether a refresh says what it would do, or does it."""
+    """Dry run or apply."""
 
     DRY_RUN = "dry_run"
     APPLY = "apply"
 
 
 class ChangeKind(StrEnum):
-    """What happened to a path: a whole item came or went, or a value differs."""
+    """What happened to a path: an item was added or removed as a whole, or a value was modified."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -38,7 +38,7 @@ class ChangeKind(StrEnum):
 
 
 class NodeOutcome(StrEnum):
-    """What became of a Node in a refresh (PSH-03)."""
+    """How a refresh ended at one Node (PSH-03)."""
 
     COMMITTED = "committed"
     UNCHANGED = "unchanged"
@@ -50,11 +50,41 @@ class NodeOutcome(StrEnum):
     ROLLBACK_FAILED = "rollback_failed"
 
 
+class Trigger(StrEnum):
+    """What made an Edge consider a candidate."""
+
+    START = "start"
+    REFRESH = "refresh"
+    RELOAD = "reload"
+    WATCH = "watch"
+    ROLLBACK = "rollback"
+    REVERT = "revert"
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshOptions:
+    """How a refresh is carried out.
+
+    Attributes:
+        expected_revision: reject the candidate unless this revision is running.
+        expected_candidate: reject the candidate unless it has this hash; empty: any.
+        live_only: apply the live part of a candidate that needs a restart.
+        require_all: reject the candidate if an affected Node is unreachable.
+        confirm_within_ms: revert after this many milliseconds unless the new revision is confirmed; 0: keep it.
+    """
+
+    expected_revision: int | None = None
+    expected_candidate: str = ""
+    live_only: bool = False
+    require_all: bool = False
+    confirm_within_ms: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One difference between two configs.
 
-    `before` and `after` are plain JSON values without secrets; None where there is no value, or none that may be shown.
+    `before` and `after` are plain JSON values without secrets; None means no value, or a secret one.
     """
 
     path: str
@@ -66,7 +96,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """The changed fields of one message, by their class. The root's `path` is empty."""
+    """The changed fields of one message, by refresh class. The root's `path` is empty."""
 
     path: str
     live: tuple[str, ...] = ()
@@ -75,7 +105,7 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """What became of one Node. `generation` is the one that it runs; 0: not known."""
+    """How a refresh ended at one Node. `generation` is the one it runs; 0: unknown."""
 
     node_id: str
     outcome: NodeOutcome
@@ -85,10 +115,10 @@ class NodeReport:
 
 @dataclass(frozen=True, slots=True)
 class RefreshResult:
-    """How a refresh ended (REF-06).
+    """The result of a refresh (REF-06).
 
-    Lists are sorted here, whatever order they come in; violations and warnings keep the order of their places in files.
-    `violations_total` counts also those violations that are not listed.
+    Lists are sorted on construction, except violations and warnings, which keep the order of their positions in files.
+    `violations_total` also counts violations that are not listed.
     """
 
     status: Status
@@ -122,3 +152,25 @@ class RefreshResult:
 
     def _sort(self, name: str, items: Iterable[_T], key: Callable[[_T], str]) -> None:
         object.__setattr__(self, name, tuple(sorted(items, key=key)))
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt to change the config, as history keeps it: paths, never values (CFG-08).
+
+    `rules` are the ids of the rules that the candidate broke. `id` numbers the attempts of a store, which assigns it;
+    until then it is 0.
+    """
+
+    at_ms: int
+    actor: str
+    trigger: Trigger
+    status: Status
+    committed: bool
+    revision_before: int
+    revision_after: int
+    base_hash: str
+    candidate_hash: str
+    paths: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+    id: int = 0

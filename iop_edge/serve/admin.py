@@ -20,7 +20,7 @@ from iop_edge.config.source import Source
 from iop_edge.edge.coordinator import Origin
 from iop_edge.edge.edge import Edge
 from iop_edge.errors import EdgeError
-from iop_edge.refresh.attempt import Options
+from iop_edge.refresh.result import RefreshOptions
 from iop_edge.store.base import DEFAULT_LIMIT
 from iop_edge.transport.peer import peer_name
 from iop_pb.iop.admin import v1 as pb
@@ -121,8 +121,8 @@ def _origin() -> Origin:
     return Origin(actor=_ACTOR.get())
 
 
-def _options(message: pb.RefreshOptions | None) -> Options:
-    return convert.from_message(Options, message) if message else Options()
+def _options(message: pb.RefreshOptions | None) -> RefreshOptions:
+    return convert.from_message(RefreshOptions, message) if message else RefreshOptions()
 
 
 def _mode(number: pb.RefreshMode) -> str:

@@ -16,7 +16,7 @@ from iop_edge.edge.coordinator import Origin, fault_text
 from iop_edge.edge.edge import Edge
 from iop_edge.edge.own_files import OwnFiles
 from iop_edge.errors import ConfigError, Report
-from iop_edge.refresh.attempt import Trigger
+from iop_edge.refresh.result import Trigger
 from iop_edge.schema.values import plain
 from iop_edge.serve.admin import SERVICE_NAME, AdminService
 from iop_edge.serve.health import HealthService

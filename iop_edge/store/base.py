@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from iop_edge.refresh.attempt import Attempt
+from iop_edge.refresh.result import Attempt
 
 KEY_BYTES: Final = 32
 DEFAULT_LIMIT: Final = 100

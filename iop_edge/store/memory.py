@@ -5,7 +5,7 @@ import threading
 from dataclasses import replace
 
 from iop_edge.errors import EdgeError
-from iop_edge.refresh.attempt import Attempt
+from iop_edge.refresh.result import Attempt
 from iop_edge.store.base import DEFAULT_LIMIT, DEFAULT_RETENTION, KEY_BYTES, Applied, Retention
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from iop_edge.errors import EdgeError
-from iop_edge.refresh.attempt import Attempt, Trigger
-from iop_edge.refresh.result import Status
+from iop_edge.refresh.result import Attempt, Status, Trigger
 from iop_edge.store.base import DEFAULT_LIMIT, DEFAULT_RETENTION, KEY_BYTES, Applied, Retention
 
 FILE_NAME: Final = "history.sqlite3"

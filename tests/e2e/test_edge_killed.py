@@ -18,8 +18,7 @@ from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
 from iop_edge.net import parse_address
 from iop_edge.node.node import Node
-from iop_edge.refresh.attempt import Trigger
-from iop_edge.refresh.result import Mode, NodeOutcome
+from iop_edge.refresh.result import Mode, NodeOutcome, Trigger
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import NodeConfigRefreshMode, NodeConfigRefreshRequest, NodeConfigRefreshResponse
 from tests.e2e.processes import clean_environ

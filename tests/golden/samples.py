@@ -7,8 +7,18 @@ from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
 from iop_edge.errors import Excerpt, Report, Span, Violation
 from iop_edge.ids import EdgeId, NodeId, ProviderId
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
-from iop_edge.refresh.attempt import Attempt, Trigger
-from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.refresh.result import (
+    Attempt,
+    Change,
+    ChangeKind,
+    Mask,
+    Mode,
+    NodeOutcome,
+    NodeReport,
+    RefreshResult,
+    Status,
+    Trigger,
+)
 from iop_edge.schema.table import RefreshClass
 
 _CAPACITY_SPAN: Final = Span("edge.yaml", 14, 19)

@@ -13,8 +13,7 @@ from iop_edge.cli.style import PLAIN, Style
 from iop_edge.client.status import StatusSnapshot
 from iop_edge.documents import document
 from iop_edge.errors import Report
-from iop_edge.refresh.attempt import Attempt
-from iop_edge.refresh.result import RefreshResult
+from iop_edge.refresh.result import Attempt, RefreshResult
 from iop_edge.schema.explain import explain
 from tests.golden import samples
 from tests.golden.compare import assert_golden

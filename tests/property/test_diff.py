@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.documents import document
-from iop_edge.refresh.diff import Difference, diff
-from iop_edge.refresh.live_part import live_part
+from iop_edge.refresh.diff import Difference, diff, merge
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import ChangeKind, Mode
 from iop_edge.schema import table
@@ -230,11 +229,30 @@ def test_masks_name_the_changed_fields_and_no_others(pair: tuple[Tree, Tree]) ->
 @given(pairs())
 def test_the_live_part_takes_all_live_changes_and_leaves_all_others(pair: tuple[Tree, Tree]) -> None:
     running, candidate = map(Snapshot, pair)
-    mixed = Snapshot(live_part(running, candidate))
     whole = plan(running, candidate)
+    mixed = Snapshot(merge(running.tree, candidate.tree, whole.live_masks))
 
     assert plan(running, mixed).changes == whole.live
     assert plan(mixed, candidate).changes == whole.restart
+
+
+@slowly
+@pytest.mark.contract("REF-01")
+@given(pairs())
+def test_merging_all_masks_gives_the_candidate(pair: tuple[Tree, Tree]) -> None:
+    running, candidate = copy.deepcopy(pair)
+
+    merged = merge(running, candidate, plan(*map(Snapshot, pair)).masks)
+
+    assert keyed(ROOT, merged) == keyed(ROOT, candidate)
+    assert (running, candidate) == pair
+
+
+@slowly
+@pytest.mark.contract("REF-01")
+@given(pairs())
+def test_merging_no_mask_changes_nothing(pair: tuple[Tree, Tree]) -> None:
+    assert merge(*pair, ()) == pair[0]
 
 
 @slowly

@@ -9,7 +9,7 @@ from iop_edge.cli.inputs import add_admin, add_format, admin_address
 from iop_edge.cli.render.history import history_json, history_text
 from iop_edge.cli.render.text import json_text
 from iop_edge.client.admin import AdminClient
-from iop_edge.refresh.attempt import Attempt
+from iop_edge.refresh.result import Attempt
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

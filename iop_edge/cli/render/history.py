@@ -7,7 +7,7 @@ from typing import Any
 from iop_edge.cli.render.text import table
 from iop_edge.cli.style import Style
 from iop_edge.documents import document
-from iop_edge.refresh.attempt import Attempt
+from iop_edge.refresh.result import Attempt
 
 _HEADER = ("ID", "TIME", "ACTOR", "TRIGGER", "STATUS", "COMMITTED", "REVISION", "CHANGED")
 

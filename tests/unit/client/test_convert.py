@@ -15,8 +15,19 @@ from iop_edge.pool.explain import Candidate
 from iop_edge.pool.explanation import DispatchKind, Explanation
 from iop_edge.pool.refusal import RefusalReason
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
-from iop_edge.refresh.attempt import Attempt, Options, Trigger
-from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.refresh.result import (
+    Attempt,
+    Change,
+    ChangeKind,
+    Mask,
+    Mode,
+    NodeOutcome,
+    NodeReport,
+    RefreshOptions,
+    RefreshResult,
+    Status,
+    Trigger,
+)
 from iop_edge.schema import table
 from iop_edge.schema.table import RefreshClass
 from iop_pb.iop.admin import v1 as pb
@@ -82,7 +93,7 @@ MESSAGES: dict[type, type[betterproto2.Message]] = {
     Mask: pb.MessageMask,
     NodeReport: pb.NodeReport,
     NodeStatus: pb.NodeStatus,
-    Options: pb.RefreshOptions,
+    RefreshOptions: pb.RefreshOptions,
     ProviderStatus: pb.ProviderStatus,
     RefreshResult: pb.RefreshResult,
     Source: pb.ConfigLayer,
@@ -91,7 +102,7 @@ MESSAGES: dict[type, type[betterproto2.Message]] = {
 }
 SAMPLES = (
     *(RESULT, RESULT.masks[0], RESULT.reports[0], CHANGES[0], WARNING, STATUS, STATUS.nodes[0], STATUS.providers[0]),
-    *(ATTEMPT, CHOSEN, FREE, Options(), Source("edge.yaml", b"")),
+    *(ATTEMPT, CHOSEN, FREE, RefreshOptions(), Source("edge.yaml", b"")),
 )
 ENUMS = [
     (ChangeKind, pb.ChangeKind),
@@ -117,9 +128,9 @@ ENUMS = [
         CHOSEN,
         Explanation("r", DispatchKind.ROUTE, queues=(ProviderId("q"),), candidates=(BUSY,)),
         UNKNOWN,
-        Options(),
-        Options(expected_revision=0),
-        Options(
+        RefreshOptions(),
+        RefreshOptions(expected_revision=0),
+        RefreshOptions(
             expected_revision=2**64 - 1, expected_candidate="ab", live_only=True, require_all=True, confirm_within_ms=9
         ),
         Source("edge.yaml", b"edge: {id: e}\n\xff", private=True, base_dir="/etc/iop-edge"),

@@ -13,8 +13,17 @@ from iop_edge.edge.running import Running, encode_payloads
 from iop_edge.ids import NodeId, Revision
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Desired
-from iop_edge.refresh.attempt import Attempt, Options, Trigger
-from iop_edge.refresh.result import Change, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.refresh.result import (
+    Attempt,
+    Change,
+    Mode,
+    NodeOutcome,
+    NodeReport,
+    RefreshOptions,
+    RefreshResult,
+    Status,
+    Trigger,
+)
 from iop_edge.store.base import Applied, Store
 from iop_edge.store.memory import MemoryStore
 from tests import trees
@@ -96,7 +105,7 @@ class Bench:
 
     async def refresh(self, tree: dict[str, Any], mode: Mode = Mode.APPLY, **options: Any) -> RefreshResult:
         """Propose a config."""
-        request = Request(lambda: Snapshot(tree), mode, Options(**options), Origin())
+        request = Request(lambda: Snapshot(tree), mode, RefreshOptions(**options), Origin())
         return await self.coordinator.refresh(request)
 
     def assert_nothing_changed(self) -> None:

@@ -10,8 +10,7 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.edge.edge import Edge
 from iop_edge.errors import EdgeError
-from iop_edge.refresh.attempt import Attempt, Trigger
-from iop_edge.refresh.result import Mode, RefreshResult, Status
+from iop_edge.refresh.result import Attempt, Mode, RefreshResult, Status, Trigger
 from iop_edge.store.base import Applied
 from iop_edge.store.memory import MemoryStore
 from tests.support import run

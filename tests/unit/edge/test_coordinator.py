@@ -9,8 +9,7 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Origin, Request
 from iop_edge.errors import ConfigError, EdgeError, Report, Violation
 from iop_edge.ids import NodeId
-from iop_edge.refresh.attempt import Attempt, Options, Trigger
-from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
+from iop_edge.refresh.result import Attempt, Mode, NodeOutcome, RefreshOptions, RefreshResult, Status, Trigger
 from tests import trees
 from tests.support import run
 from tests.unit.edge.scripted import BOTH_MODES, Bench, config, outcomes, paths, rules
@@ -37,7 +36,7 @@ class SlowLoad:
         self._end.set()
 
     def propose(self, bench: Bench) -> asyncio.Task[RefreshResult]:
-        request = Request(self, Mode.APPLY, Options(), Origin())
+        request = Request(self, Mode.APPLY, RefreshOptions(), Origin())
         return asyncio.create_task(bench.coordinator.refresh(request))
 
 
@@ -236,7 +235,7 @@ def test_a_candidate_that_does_not_load_is_rejected_with_every_reason_and_the_st
 
     async def scenario() -> None:
         bench = Bench.of(config())
-        request = Request(load, Mode.APPLY, Options(expected_revision=7, expected_candidate="00"), Origin())
+        request = Request(load, Mode.APPLY, RefreshOptions(expected_revision=7, expected_candidate="00"), Origin())
         result = await bench.coordinator.refresh(request)
         assert result.status is Status.REJECTED
         assert rules(result) == ["refresh.expected_revision", "field.unknown"]
@@ -323,7 +322,7 @@ def test_a_load_that_fails_in_an_unforeseen_way_stops_nobody_after_it() -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
         with pytest.raises(RuntimeError):
-            await bench.coordinator.refresh(Request(broken, Mode.APPLY, Options(), Origin()))
+            await bench.coordinator.refresh(Request(broken, Mode.APPLY, RefreshOptions(), Origin()))
         assert (await bench.refresh(config(capacity=2))).committed
 
     run(scenario())
@@ -335,7 +334,7 @@ def test_an_attempt_is_remembered_with_its_paths_and_no_values() -> None:
         bench = Bench.of(config())
         base = bench.coordinator.running.config_hash
         request = Request(
-            lambda: Snapshot(config(alias="s3cr3t")), Mode.APPLY, Options(), Origin("alice", Trigger.RELOAD)
+            lambda: Snapshot(config(alias="s3cr3t")), Mode.APPLY, RefreshOptions(), Origin("alice", Trigger.RELOAD)
         )
         result = await bench.coordinator.refresh(request)
         entry = bench.newest

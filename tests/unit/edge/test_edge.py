@@ -9,8 +9,7 @@ from iop_edge.edge.edge import Edge
 from iop_edge.errors import ConfigError
 from iop_edge.ids import ModelId
 from iop_edge.pool.status import Health, ProviderState
-from iop_edge.refresh.attempt import Trigger
-from iop_edge.refresh.result import Mode, NodeOutcome, Status
+from iop_edge.refresh.result import Mode, NodeOutcome, Status, Trigger
 from iop_edge.store.memory import MemoryStore
 from iop_edge.store.sqlite import SqliteStore
 from tests.support import run

@@ -6,8 +6,7 @@ import pytest
 
 from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
-from iop_edge.refresh.attempt import Attempt, Trigger
-from iop_edge.refresh.result import Mode, NodeOutcome, Status
+from iop_edge.refresh.result import Attempt, Mode, NodeOutcome, Status, Trigger
 from iop_edge.store.base import Applied
 from iop_edge.store.memory import MemoryStore
 from iop_edge.store.sqlite import SqliteStore

@@ -18,8 +18,7 @@ from iop_edge.errors import EdgeError
 from iop_edge.net import Address, parse_address
 from iop_edge.pool.refusal import RefusalReason
 from iop_edge.pool.status import ProviderState
-from iop_edge.refresh.attempt import Options, Trigger
-from iop_edge.refresh.result import Mode, Status
+from iop_edge.refresh.result import Mode, RefreshOptions, Status, Trigger
 from iop_edge.serve.admin import AdminService
 from iop_edge.serve.listeners import Listener, listening
 from iop_edge.transport.channel import ClientChannel
@@ -71,7 +70,7 @@ def test_layers_that_are_sent_are_shown_then_applied(house: House) -> None:
             assert [(change.path, change.before, change.after) for change in shown.changes] == [
                 ("nodes[a].providers[a-p].capacity", 1, 5)
             ]
-            options = Options(expected_revision=1, expected_candidate=shown.candidate_hash)
+            options = RefreshOptions(expected_revision=1, expected_candidate=shown.candidate_hash)
             applied = await client.refresh(sent, Mode.APPLY, options)
             assert (applied.committed, applied.revision_after) == (True, 2)
             assert rules(await client.refresh(sent, Mode.APPLY, options)) == ["refresh.expected_revision"]
@@ -189,7 +188,7 @@ def test_history_names_the_user_who_asked_and_a_rollback_goes_back(house: House)
         async with served(house) as client:
             house.write("a", capacity=5)
             await client.refresh(mode=Mode.APPLY)
-            result = await client.rollback(1, Mode.APPLY, Options(expected_revision=2))
+            result = await client.rollback(1, Mode.APPLY, RefreshOptions(expected_revision=2))
             assert (result.committed, result.revision_after) == (True, 3)
             entries = await client.history()
             assert [(entry.trigger, entry.actor, entry.revision_after) for entry in entries] == [
@@ -376,7 +375,7 @@ def test_a_rejected_result_counts_the_violations_that_it_does_not_list(house: Ho
     async def scenario() -> None:
         async with served(house) as client:
             result = await client.refresh(
-                [Source("edge.yaml", f"edge:\n  id: e\n{many}".encode())], options=Options(expected_revision=9)
+                [Source("edge.yaml", f"edge:\n  id: e\n{many}".encode())], options=RefreshOptions(expected_revision=9)
             )
             assert (len(result.violations), result.violations_total) == (1001, 1101)
 

@@ -17,8 +17,7 @@ from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import NoProviderError, Refusal, RefusalReason
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.push.model import Connection, NodeState, Pushed
-from iop_edge.refresh.attempt import Options
-from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
+from iop_edge.refresh.result import Mode, NodeOutcome, RefreshOptions, RefreshResult, Status
 from iop_edge.serve.metrics import exposition
 from iop_edge.serve.metrics_server import serving_metrics
 from tests.support import run
@@ -28,7 +27,7 @@ BUSY = ProviderStatus(ProviderId("p"), NodeId("n"), ProviderState.BUSY, Health.H
 
 
 def request(mode: Mode) -> Request:
-    return Request(lambda: Snapshot({}), mode, Options(), Origin())
+    return Request(lambda: Snapshot({}), mode, RefreshOptions(), Origin())
 
 
 def samples(text: bytes) -> dict[tuple[str, ...], float]:

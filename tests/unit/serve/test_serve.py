@@ -12,8 +12,7 @@ import pytest
 from iop_edge.client.admin import AdminClient
 from iop_edge.errors import ConfigError, EdgeError
 from iop_edge.net import parse_address
-from iop_edge.refresh.attempt import Options, Trigger
-from iop_edge.refresh.result import Mode, Status
+from iop_edge.refresh.result import Mode, RefreshOptions, Status, Trigger
 from iop_edge.serve.health import HealthCheckRequest, HealthCheckResponse, ServingStatus
 from iop_edge.serve.serve import ServeOptions, serve
 from iop_edge.transport.channel import ClientChannel
@@ -249,7 +248,9 @@ def test_with_last_good_it_passes_over_what_nobody_has_confirmed(house: House) -
         async with house.node("a"), serving(house) as edge, AdminClient(house.admin) as client:
             await edge.says("ready")
             house.write("a", capacity=5)
-            assert (await client.refresh(mode=Mode.APPLY, options=Options(confirm_within_ms=3_600_000))).committed
+            assert (
+                await client.refresh(mode=Mode.APPLY, options=RefreshOptions(confirm_within_ms=3_600_000))
+            ).committed
             edge.process.kill()
             await edge.ended()
         house.tracked.write_text("edge: [\n")
@@ -270,7 +271,9 @@ def test_with_last_good_it_takes_what_was_confirmed_or_what_the_files_said_at_a_
         async with house.node("a"), serving(house) as edge, AdminClient(house.admin) as client:
             await edge.says("ready")
             house.write("a", capacity=5)
-            assert (await client.refresh(mode=Mode.APPLY, options=Options(confirm_within_ms=3_600_000))).committed
+            assert (
+                await client.refresh(mode=Mode.APPLY, options=RefreshOptions(confirm_within_ms=3_600_000))
+            ).committed
             if how == "confirm":
                 assert (await client.confirm()).confirmed
             edge.process.kill()

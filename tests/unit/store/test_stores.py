@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from iop_edge.errors import EdgeError
-from iop_edge.refresh.attempt import Attempt, Trigger
-from iop_edge.refresh.result import Status
+from iop_edge.refresh.result import Attempt, Status, Trigger
 from iop_edge.store.base import Applied, Retention, Store
 from iop_edge.store.memory import MemoryStore
 from iop_edge.store.sqlite import FILE_NAME, SqliteStore

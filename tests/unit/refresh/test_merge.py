@@ -1,11 +1,11 @@
-"""The mix of what runs and of what may change while it runs."""
+"""The merge by field mask, and the live part of a candidate that is made by it."""
 
 import copy
 
 import pytest
 
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.refresh.live_part import live_part
+from iop_edge.refresh.diff import merge
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Status
 from iop_edge.schema.values import Sourced, Tree
@@ -13,7 +13,7 @@ from tests.trees import adapter, edge, model, node, provider
 
 
 def mix(running: Tree, candidate: Tree) -> Tree:
-    return live_part(Snapshot(running), Snapshot(candidate))
+    return merge(running, candidate, plan(Snapshot(running), Snapshot(candidate)).live_masks)
 
 
 @pytest.mark.contract("REF-07")
