@@ -1,18 +1,18 @@
 """The one way from the bytes of config files to a snapshot: decoded, merged, resolved, normalized, validated.
 
-The parsers, and what words a report, are imported for the files that need them.
+What words a report is imported for the files that need it.
 """
 
 from collections.abc import Iterator, Sequence
 
 from iop_edge.config import credentials, layers
 from iop_edge.config.collector import collector_paused
+from iop_edge.config.decode import decode
 from iop_edge.config.decoded import Decoded
 from iop_edge.config.findings import Findings
 from iop_edge.config.layers import Layer
 from iop_edge.config.normalize import normalize, sort_unordered
 from iop_edge.config.origins import Moves, Origins
-from iop_edge.config.plain import read_plain
 from iop_edge.config.problems import Problems
 from iop_edge.config.references import Resolver
 from iop_edge.config.resolve import resolve
@@ -105,14 +105,14 @@ class _LaterWarnings:
             return iter(())
         from iop_edge.config.reporting import placed_warnings
 
-        origins = Origins(_layers([_read(source, self._limits) for source in self._sources]), self._moves)
+        origins = Origins(_layers([decode(source, self._limits) for source in self._sources]), self._moves)
         return iter(placed_warnings(self._sources, origins, warnings, self._limits))
 
 
 def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) -> _Outcome:
     if len(sources) > limits.max_layers:
         return _Outcome([_surplus(sources[limits.max_layers], limits)], limits)
-    outcome = _Outcome([_read(source, limits) for source in sources], limits)
+    outcome = _Outcome([decode(source, limits) for source in sources], limits)
     decoded, problems = outcome.decoded, outcome.problems
     for number, file in enumerate(decoded):
         if file.tree is not None and not file.source.private:
@@ -127,16 +127,6 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
     if outcome.is_sound:
         sort_unordered(outcome.tree)
     return outcome
-
-
-def _read(source: Source, limits: Limits) -> Decoded:
-    """Read a file, without a parser if that can be."""
-    tree = read_plain(source, limits)
-    if tree is not None:
-        return Decoded(source, tree, [], 0)
-    from iop_edge.config.decode import decode
-
-    return decode(source, limits)
 
 
 def _surplus(source: Source, limits: Limits) -> Decoded:

@@ -14,7 +14,6 @@ import pytest
 
 from iop_edge.config.decode import decode
 from iop_edge.config.decoded import Decoded
-from iop_edge.config.plain import read_plain
 from iop_edge.config.source import Source
 from iop_edge.schema import table
 from tests.interop import yaml_corpus
@@ -71,12 +70,6 @@ def test_what_is_accepted_go_accepts_as_the_same_config(corpus: list[Reading]) -
     ]
     assert len(accepted) > MUTANTS / 3
     assert [(item.text.decode(), item.theirs) for item in accepted if not item.is_one_config] == []
-
-
-def test_the_reader_of_plain_files_reads_nothing_else(corpus: list[Reading]) -> None:
-    plain = [(item, tree) for item in corpus if (tree := read_plain(Source("edge.yaml", item.text))) is not None]
-    assert len(plain) > MUTANTS / 20
-    assert [item.text for item, tree in plain if not item.we_accept or item.ours.tree != tree] == []
 
 
 def test_what_is_refused_though_go_accepts_it_is_explained(
