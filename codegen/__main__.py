@@ -1,4 +1,4 @@
-"""`python -m codegen`: writes `gen/` from `proto/`, or with `--check` says where the two differ."""
+"""`python -m codegen`: writes `gen/` and `docs/rules.md`, or with `--check` says what is out of date."""
 
 import argparse
 import shutil
@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
     """Run the command; return its exit code: 1 where generation fails, or a check finds a difference."""
     parser = argparse.ArgumentParser(prog="python -m codegen", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="python, go; none: all that can be made here")
-    parser.add_argument("--check", action="store_true", help="change nothing; fail where gen/ is out of date")
+    parser.add_argument("--check", action="store_true", help="change nothing; fail where a file is out of date")
     parser.add_argument("--root", type=Path, default=Path(), help="the project's directory; default: this one")
     options = parser.parse_args(arguments)
     unknown = set(options.targets) - _TARGETS.keys()
@@ -50,9 +50,9 @@ def _run(target: str, root: Path, act: Callable[[Path, Path, Iterable[str]], lis
     with tempfile.TemporaryDirectory(prefix="codegen-") as directory:
         work = Path(directory)
         write(root, work)
-        names = act(work / "gen", root / "gen", parts)
+        names = act(work, root, parts)
     for name in names:
-        print(f"gen/{name}")
+        print(name)
     return names
 
 

@@ -1,4 +1,4 @@
-"""What is generated: each function fills its part of an empty tree that is laid out as `gen/` is."""
+"""What is generated: each function fills its part of an empty tree that is laid out as the project is."""
 
 import importlib
 import json
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from codegen import compilers
 
-PYTHON_PARTS = ("python/iop_pb", "jsonschema", "refresh-classes.txt")
-"""What `write_python` makes, below `gen/`."""
+PYTHON_PARTS = ("gen/python/iop_pb", "gen/jsonschema", "gen/refresh-classes.txt", "docs/rules.md")
+"""What `write_python` makes."""
 
-GO_PARTS = ("go/iop",)
-"""What `write_go` makes, below `gen/`; the module file beside it is kept by hand."""
+GO_PARTS = ("gen/go/iop",)
+"""What `write_go` makes; the module file beside it is kept by hand."""
 
 _CONFIG_PACKAGES = "iop."
 
@@ -59,7 +59,7 @@ def write_python(root: Path, work: Path) -> None:
         (package / "iop_pb" / name).write_text(text, encoding="utf-8")
     # Only now: the options are read with generated messages too, before there is a table to print them by.
     (package / "iop_pb" / "message_pool.py").write_text(_MESSAGE_POOL, encoding="utf-8")
-    _write_renderings(work / "gen")
+    _write_renderings(work)
 
 
 def _schema_modules(root: Path, work: Path) -> dict[str, str]:
@@ -75,10 +75,13 @@ def _schema_modules(root: Path, work: Path) -> dict[str, str]:
     }
 
 
-def _write_renderings(gen: Path) -> None:
-    from codegen import refresh_classes
+def _write_renderings(work: Path) -> None:
+    from codegen import refresh_classes, rules_page
     from iop_edge.schema.json_schema import json_schema
 
+    (work / "docs").mkdir()
+    (work / "docs" / "rules.md").write_text(rules_page.render(), encoding="utf-8")
+    gen = work / "gen"
     (gen / "refresh-classes.txt").write_text(refresh_classes.render(), encoding="utf-8")
     (gen / "jsonschema").mkdir()
     text = json.dumps(json_schema(), indent=2, ensure_ascii=False)

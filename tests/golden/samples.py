@@ -27,7 +27,7 @@ _UNKNOWN_SPAN: Final = Span("conf/a b,c.yaml", 3, 1)
 _CAPACITY: Final = Violation("value.gte", "nodes[0].providers[2].capacity", _CAPACITY_SPAN, "must be >= 1, got 0")
 _UNKNOWN: Final = Violation("field.unknown", "opnai", _UNKNOWN_SPAN, "no such field", "did you mean openai?")
 _MISSING: Final = Violation("file.missing", "", Span("none: 100%.yaml"), "no such file")
-_NOWHERE: Final = Violation("credential.missing", "nodes[gpu-a].token", None, "no overlay gives\nthis \x1b[31msecret")
+_NOWHERE: Final = Violation("reference.missing", "nodes[gpu-a].token", None, "no overlay gives\nthis \x1b[31msecret")
 _SHADOWED: Final = Violation("route.shadowed", "openai.model_routes[0]", Span("edge.yaml", 40, 7), "models[] wins")
 
 VIOLATIONS: Final = Report(

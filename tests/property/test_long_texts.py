@@ -74,7 +74,7 @@ def _assert_short(report: Report) -> None:
         report_text(report, PLAIN, ok=False),
         report_github(report, ok=False),
         json.dumps(report_json(report, ok=False), indent=1, ensure_ascii=False),
-        json.dumps(report_sarif(report, "1", {}), indent=1, ensure_ascii=False),
+        json.dumps(report_sarif(report, "1"), indent=1, ensure_ascii=False),
     )
     for text in texts:
         assert max(map(len, text.splitlines())) <= _LONGEST_LINE

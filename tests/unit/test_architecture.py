@@ -10,8 +10,9 @@ from tests import imports
 from tests.imports import ROOT, Import
 
 CORE_FLOORS = (
-    {"clock", "documents", "errors", "ids"},
-    {"net", "schema"},
+    {"clock", "documents", "errors", "ids", "rules"},
+    {"net"},
+    {"schema"},
     {"config"},
     {"payload", "refresh", "pool"},
     {"requests"},

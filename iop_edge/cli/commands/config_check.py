@@ -43,10 +43,9 @@ def _render(form: str, report: Report, console: Console, *, passes: bool) -> str
     if form == "sarif":
         from importlib.metadata import version
 
-        from iop_edge.cli.render.sarif import report_sarif, rule_meanings
-        from iop_edge.cli.shipped import page
+        from iop_edge.cli.render.sarif import report_sarif
 
-        return json_text(report_sarif(report, version("iop_edge"), rule_meanings(page("rules"))))
+        return json_text(report_sarif(report, version("iop_edge")))
     from iop_edge.cli.render.report import report_text
 
     return report_text(report, console.style, ok=passes)

@@ -1,31 +1,19 @@
 """What is wrong with a config, as a SARIF 2.1.0 log for code scanning."""
 
-import re
-from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from iop_edge.errors import Report, Violation
+from iop_edge.rules import Rule
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_ROW: Final = re.compile(r"^\| `(?P<rule>[a-z0-9_.]+)` \| (?P<meaning>.+) \|$", re.MULTILINE)
+_MEANINGS: Final[dict[str, str]] = {rule: rule.meaning for rule in Rule}
 
 
-def rule_meanings(page: str) -> dict[str, str]:
-    """Return what each rule means, from the page of the documentation that lists them."""
-    return {row["rule"]: row["meaning"] for row in _ROW.finditer(page)}
-
-
-def report_sarif(report: Report, version: str, meanings: Mapping[str, str]) -> dict[str, Any]:
-    """Return the log of one run.
-
-    Args:
-        report: what was found.
-        version: that of the program.
-        meanings: what rules mean, by their ids.
-    """
+def report_sarif(report: Report, version: str) -> dict[str, Any]:
+    """Return the log of one run of the given version of the program."""
     rules = sorted({finding.rule for finding in (*report.violations, *report.warnings)})
-    driver = {"name": "iop-edge", "version": version, "rules": [_rule(rule, meanings) for rule in rules]}
+    driver = {"name": "iop-edge", "version": version, "rules": [_rule(rule) for rule in rules]}
     results = [
         *(_result("error", violation, rules) for violation in report.violations),
         *(_result("warning", warning, rules) for warning in report.warnings),
@@ -40,9 +28,8 @@ def report_sarif(report: Report, version: str, meanings: Mapping[str, str]) -> d
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(rule: str, meanings: Mapping[str, str]) -> dict[str, Any]:
-    meaning = meanings.get(rule)
-    return {"id": rule, "shortDescription": {"text": meaning}} if meaning else {"id": rule}
+def _rule(rule: str) -> dict[str, Any]:
+    return {"id": rule, "shortDescription": {"text": _MEANINGS[rule]}}
 
 
 def _result(level: str, finding: Violation, rules: list[str]) -> dict[str, Any]:

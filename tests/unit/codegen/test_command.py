@@ -35,7 +35,8 @@ def test_empty_tree_is_filled_with_what_the_project_holds_whatever_style_is_set_
     done = codegen(project, "python")
     written = {
         path.relative_to(project).as_posix(): path.read_bytes()
-        for path in (project / "gen").rglob("*")
+        for part in ("gen", "docs")
+        for path in (project / part).rglob("*")
         if path.is_file()
     }
     assert (done.returncode, done.stderr) == (0, "")
@@ -45,6 +46,7 @@ def test_empty_tree_is_filled_with_what_the_project_holds_whatever_style_is_set_
 
 def test_check_without_go_names_a_stale_file_and_changes_nothing(project: Path) -> None:
     shutil.copytree(ROOT / "gen", project / "gen")
+    shutil.copytree(ROOT / "docs", project / "docs")
     stale = project / "gen" / "refresh-classes.txt"
     stale.write_text("old", encoding="utf-8")
     done = codegen(project, "--check", path=NO_GO)
