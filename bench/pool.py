@@ -12,6 +12,7 @@ from iop_edge.config.pipeline import load_sources
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.ids import NodeId
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.dispatcher import Dispatcher
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.pool import ProviderPool
@@ -106,7 +107,7 @@ def _reconfigured(rounds: int) -> Times:
             gc.collect()
             begin = time.perf_counter()
             for snapshot in (second, first):
-                dispatcher.reconfigure(snapshot.tree)
+                dispatcher.reconfigure(Catalogue.of(snapshot, dispatcher.catalogue))
             taken.setdefault(name, []).append((time.perf_counter() - begin) / 2)
     return taken
 
@@ -121,7 +122,7 @@ def _crowded(dispatcher: Dispatcher) -> Dispatcher:
 
 
 def _pool(snapshot: Snapshot) -> ProviderPool:
-    pool = ProviderPool(snapshot)
+    pool = ProviderPool(Catalogue.of(snapshot))
     for node in snapshot.tree["nodes"]:
         pool.set_node_reachable(NodeId(node["id"]), reachable=True)
     return pool
@@ -129,7 +130,7 @@ def _pool(snapshot: Snapshot) -> ProviderPool:
 
 def _dispatcher(snapshot: Snapshot) -> Dispatcher:
     dispatcher = Dispatcher(time.monotonic, lambda _deadline: None)
-    dispatcher.reconfigure(snapshot.tree)
+    dispatcher.reconfigure(Catalogue.of(snapshot))
     for node_id in dispatcher.catalogue.nodes:
         dispatcher.set_reachable(node_id, reachable=True)
     return dispatcher

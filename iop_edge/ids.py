@@ -4,6 +4,7 @@ Provider ids, model ids and route ids are three name spaces: a function that tak
 the type checker is what says so.
 """
 
+from dataclasses import dataclass
 from typing import NewType
 
 NodeId = NewType("NodeId", str)
@@ -21,3 +22,27 @@ EdgeInstanceId = NewType("EdgeInstanceId", str)
 
 Revision = NewType("Revision", int)
 Generation = NewType("Generation", int)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKey:
+    """The model group that a request asks for."""
+
+    id: ModelId
+
+    def __str__(self) -> str:
+        return f"model {self.id!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteKey:
+    """The route that a request asks for (POL-10)."""
+
+    id: RouteId
+
+    def __str__(self) -> str:
+        return f"route {self.id!r}"
+
+
+DispatchKey = ModelKey | RouteKey
+"""What a request asks the pool for. A model group and a route may share an id; their keys differ."""

@@ -24,6 +24,7 @@ from iop_edge.edge.status import Drift, drift, status_of
 from iop_edge.edge.tally import Moment, Tally
 from iop_edge.errors import EdgeError, Violation
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.status import Health
 from iop_edge.push.fleet import Fleet
@@ -59,7 +60,7 @@ class Edge:
         self._files = files
         self._started_at_ms = time.time_ns() // 1_000_000
         self._tally = Tally()
-        self._pool = ProviderPool(running.snapshot, self._tally.queues)
+        self._pool = ProviderPool(Catalogue.of(running.snapshot), self._tally.queues)
         self._policy = RequestPolicy.of(running.snapshot)
         self._fleet = Fleet(
             EdgeId(running.snapshot.tree["edge"]["id"]),
@@ -295,7 +296,7 @@ class Edge:
 
     def _swap(self, running: Running) -> None:
         self._policy = RequestPolicy.of(running.snapshot)
-        self._pool.reconfigure(running.snapshot)
+        self._pool.reconfigure(Catalogue.of(running.snapshot))
         self._tally.queues.keep(self._pool.keys)
 
     def _take_result(self, request: Request, result: RefreshResult, before: Running) -> None:

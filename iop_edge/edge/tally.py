@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from iop_edge.edge.coordinator import Request
-from iop_edge.ids import NodeId
-from iop_edge.pool.keys import DispatchKey
+from iop_edge.ids import DispatchKey, NodeId
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import Refusal, RefusalReason
 from iop_edge.pool.status import ProviderStatus

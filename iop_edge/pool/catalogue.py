@@ -1,23 +1,43 @@
-"""What dispatch needs of a config: its providers, and who serves each model group and route."""
+"""What dispatch reads of a config: the providers, their queues, and which of them serve each model group and route."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from iop_edge.config.adapters import meant_by_type
-from iop_edge.ids import AdapterName, ModelId, NodeId, ProviderId, RouteId, Target
-from iop_edge.pool.keys import DispatchKey, ModelKey, RouteKey
-from iop_edge.pool.queue_policy import QueuePolicy, policy_of
-from iop_edge.schema.values import ReadTree, Tree, plain
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.ids import AdapterName, DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey, Target
+from iop_edge.schema.values import ReadTree, plain
 
-_UNWATCHED: Final = "none"
-"""The health mode of a provider that counts as healthy whatever happens."""
+_NO_HEALTH_CHECK: Final = "none"
+_DEFAULT_LIMIT: Final = 100
+_DEFAULT_TIMEOUT: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePolicy:
+    """How many requests may wait for a provider, and for how long (POL-03).
+
+    `timeout` is in seconds; None: a request waits until its caller cancels it.
+    """
+
+    limit: int
+    timeout: float | None
+
+    @classmethod
+    def of(cls, provider: ReadTree, instance: ReadTree) -> Self:
+        """Read a provider's policy: each field is its own, else that of its adapter instance."""
+        limit = _first("max_queue", provider, instance)
+        timeout_ms = _first("queue_timeout_ms", provider, instance)
+        if limit is None and timeout_ms is None:
+            return cls(_DEFAULT_LIMIT, _DEFAULT_TIMEOUT)
+        return cls(_DEFAULT_LIMIT if limit is None else limit, timeout_ms / 1000 if timeout_ms else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider as the config in force describes it."""
+    """A provider as the config describes it. `watched` tells whether its health counts."""
 
     id: ProviderId
     node_id: NodeId
@@ -33,7 +53,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A provider's place in a model group or route, with the name that its backend knows the model by."""
+    """A provider that serves a model group or route, and the name by which its backend knows the model."""
 
     provider_id: ProviderId
     target: Target
@@ -45,38 +65,40 @@ _ReadNode = tuple[ReadTree, tuple[Provider, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All providers, and for each model group and route its members, in the order of the config.
+    """All providers, and the members of each model group and route, in the order of the config.
 
-    `nodes` keeps each node's tree with what was read of it: one that stays as it is need not be read again.
+    `nodes` keeps the tree of each Node with the providers read from it, so that an unchanged Node is not read again.
     """
 
     providers: Mapping[ProviderId, Provider]
     groups: Mapping[DispatchKey, Members]
     nodes: Mapping[NodeId, _ReadNode] = field(repr=False)
 
+    @classmethod
+    def of(cls, snapshot: Snapshot, before: "Catalogue | None" = None) -> Self:
+        """Read the catalogue of a config whose references are resolved.
 
-EMPTY: Final = Catalogue(MappingProxyType({}), MappingProxyType({}), MappingProxyType({}))
+        Args:
+            snapshot: the config.
+            before: an earlier catalogue; it makes reading faster, and changes nothing else.
+        """
+        tree = snapshot.tree
+        known = before.nodes if before is not None else {}
+        nodes = {NodeId(node["id"]): _read_node(node, known) for node in tree.get("nodes", ())}
+        providers = {provider.id: provider for _, of_node in nodes.values() for provider in of_node}
+        groups: dict[DispatchKey, Members] = {
+            ModelKey(ModelId(model["id"])): _model_members(model) for model in tree.get("models", ())
+        }
+        groups.update(_routes(tree, nodes))
+        return cls(MappingProxyType(providers), MappingProxyType(groups), MappingProxyType(nodes))
 
 
-def read(tree: ReadTree, before: Catalogue = EMPTY) -> Catalogue:
-    """Read the catalogue from the tree of a normalized, validated config whose references are resolved.
-
-    Args:
-        tree: the config.
-        before: the catalogue before; the providers of a node that has not changed are taken over as the same objects.
-    """
-    nodes = {NodeId(node["id"]): _read_node(node, before) for node in tree.get("nodes", ())}
-    providers = {provider.id: provider for _, of_node in nodes.values() for provider in of_node}
-    groups: dict[DispatchKey, Members] = {
-        ModelKey(ModelId(model["id"])): _model_members(model) for model in tree.get("models", ())
-    }
-    groups.update(_routes(tree, nodes))
-    return Catalogue(MappingProxyType(providers), MappingProxyType(groups), MappingProxyType(nodes))
+EMPTY: Final = Catalogue({}, {}, {})
 
 
-def _read_node(node: ReadTree, before: Catalogue) -> _ReadNode:
-    known = before.nodes.get(NodeId(node["id"]))
-    return known if known is not None and known[0] == node else (node, tuple(_providers(node)))
+def _read_node(node: ReadTree, known: Mapping[NodeId, _ReadNode]) -> _ReadNode:
+    read = known.get(NodeId(node["id"]))
+    return read if read is not None and read[0] == node else (node, tuple(_providers(node)))
 
 
 def _providers(node: ReadTree) -> Iterator[Provider]:
@@ -92,8 +114,8 @@ def _providers(node: ReadTree) -> Iterator[Provider]:
             enabled=plain(provider["enabled"]),
             capacity=plain(provider["capacity"]),
             priority=plain(provider["priority"]),
-            watched=plain(provider["health"]["mode"]) != _UNWATCHED,
-            queue=policy_of(provider, instances.get(adapter, {})),
+            watched=plain(provider["health"]["mode"]) != _NO_HEALTH_CHECK,
+            queue=QueuePolicy.of(provider, instances.get(adapter, {})),
         )
 
 
@@ -103,11 +125,11 @@ def _model_members(model: ReadTree) -> Members:
 
 def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple[RouteKey, Members]]:
     """Yield each route with the providers on its adapter instance that list its target (POL-10)."""
-    routes: list[Tree] = tree.get("openai", {}).get("model_routes", [])
+    routes = tree.get("openai", {}).get("model_routes", [])
     if not routes:
         return
     instances = [(node_id, item) for node_id, (node, _) in nodes.items() for item in node.get("adapters", ())]
-    named = {item["name"]: (node_id, item["name"]) for node_id, item in instances if plain(item["enabled"])}
+    enabled = {item["name"]: (node_id, item["name"]) for node_id, item in instances if plain(item["enabled"])}
     every_name = {item["name"] for _, item in instances}
     by_type = meant_by_type(
         [route for route in routes if route["adapter"] not in every_name], [item for _, item in instances]
@@ -115,7 +137,7 @@ def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple
     homes = {id(item): (node_id, item["name"]) for node_id, item in instances}
     typed = {route["model"]: homes[id(item)] for route, item in by_type}
     for route in routes:
-        node_id, adapter = typed.get(route["model"]) or named[route["adapter"]]
+        node_id, adapter = typed.get(route["model"]) or enabled[route["adapter"]]
         target = plain(route["target"])
         yield (
             RouteKey(RouteId(route["model"])),
@@ -125,3 +147,7 @@ def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple
                 if provider.adapter == adapter and target in provider.models
             ),
         )
+
+
+def _first(name: str, *trees: ReadTree) -> int | None:
+    return next((plain(tree[name]) for tree in trees if name in tree), None)

@@ -8,19 +8,16 @@ from collections.abc import Callable, Collection, Iterable
 from heapq import heapify, heappop, heapreplace
 from typing import Final
 
-from iop_edge.ids import NodeId, ProviderId
-from iop_edge.pool import catalogue
-from iop_edge.pool.catalogue import Catalogue
+from iop_edge.ids import DispatchKey, ModelKey, NodeId, ProviderId, RouteKey
+from iop_edge.pool.catalogue import EMPTY, Catalogue
 from iop_edge.pool.deadlines import Deadlines
 from iop_edge.pool.group import Group
-from iop_edge.pool.keys import DispatchKey, ModelKey, RouteKey
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.observer import Observer
 from iop_edge.pool.refusal import Refusal, RefusalReason
 from iop_edge.pool.seat import Seat, arrival
 from iop_edge.pool.status import Health
 from iop_edge.pool.waiter import Waiter
-from iop_edge.schema.values import ReadTree
 
 NOBODY: Final[frozenset[ProviderId]] = frozenset()
 _MOST_GONE: Final = 10_000
@@ -42,7 +39,7 @@ class Dispatcher:
         self._clock = clock
         self._on_deadline = on_deadline
         self._observer = observer
-        self._catalogue: Catalogue = catalogue.EMPTY
+        self._catalogue = EMPTY
         self._seats: dict[ProviderId, Seat] = {}
         self._groups: dict[DispatchKey, Group] = {}
         self.models: dict[str, Group] = {}
@@ -115,13 +112,13 @@ class Dispatcher:
             if not waiter.queues:
                 self._settle(waiter, Refusal(waiter.group.key, RefusalReason.TIMEOUT))
 
-    def reconfigure(self, tree: ReadTree) -> None:
+    def reconfigure(self, after: Catalogue) -> None:
         """Dispatch by a new config from now on.
 
         No running request is touched: counts and the rotation belong to the provider id, through disabling, removing,
         adding again and moving to another Node. Nobody loses a place in a line that stays (POL-02, POL-05).
         """
-        before, after = self._catalogue, catalogue.read(tree, self._catalogue)
+        before = self._catalogue
         self.expire()
         self._catalogue = after
         changed = self._follow(before, after)

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from iop_edge.ids import NodeId, ProviderId
+from iop_edge.ids import DispatchKey, NodeId, ProviderId
 from iop_edge.pool.catalogue import Provider
 from iop_edge.pool.dispatcher import Dispatcher
 from iop_edge.pool.group import Group
-from iop_edge.pool.keys import DispatchKey
 from iop_edge.pool.refusal import RefusalReason
 from iop_edge.pool.seat import Seat
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from iop_edge.ids import ProviderId
+from iop_edge.ids import ProviderId, RouteKey
 from iop_edge.pool import explain
 from iop_edge.pool.dispatcher import Dispatcher
 from iop_edge.pool.explain import Candidate
-from iop_edge.pool.keys import RouteKey
 from iop_edge.pool.refusal import RefusalReason
 
 

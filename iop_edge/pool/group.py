@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, Final
 
-from iop_edge.ids import ProviderId, Target
-from iop_edge.pool.keys import DispatchKey
+from iop_edge.ids import DispatchKey, ProviderId, Target
 from iop_edge.pool.seat import Seat
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from iop_edge.ids import AdapterName, NodeId, ProviderId, Target
-from iop_edge.pool.keys import DispatchKey
+from iop_edge.ids import AdapterName, DispatchKey, NodeId, ProviderId, Target
 from iop_edge.pool.seat import Seat
 
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from iop_edge.pool.keys import DispatchKey
+from iop_edge.ids import DispatchKey
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import Refusal
 

@@ -7,14 +7,14 @@ import asyncio
 from collections.abc import Collection
 from contextlib import suppress
 
-from iop_edge.config.snapshot import Snapshot
-from iop_edge.ids import ModelId, NodeId, ProviderId, RouteId
+from iop_edge.clock import SYSTEM_CLOCK, Clock
+from iop_edge.ids import DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey
 from iop_edge.pool import explain
 from iop_edge.pool.acquisition import Acquisition, Outcome
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.dispatcher import NOBODY, Dispatcher
 from iop_edge.pool.explain import Dispatch
 from iop_edge.pool.explanation import Explanation, explain_request
-from iop_edge.pool.keys import DispatchKey, ModelKey, RouteKey
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.observer import Observer
 from iop_edge.pool.refusal import Refusal, RefusalReason
@@ -28,22 +28,23 @@ class ProviderPool:
     dispatch.
     """
 
-    def __init__(self, snapshot: Snapshot, observer: Observer | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, observer: Observer | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
         """Dispatch by a config; `observer` is told how requests fare that are not served at once."""
-        self._dispatcher = Dispatcher(self._now, self._wake_at, observer)
+        self._clock = clock
+        self._dispatcher = Dispatcher(clock.monotonic, self._wake_at, observer)
         self._timer: asyncio.TimerHandle | None = None
+        self._wakes_at = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer_loop: asyncio.AbstractEventLoop | None = None
-        self.reconfigure(snapshot)
+        self._dispatcher.reconfigure(catalogue)
 
-    def reconfigure(self, snapshot: Snapshot) -> None:
-        """Dispatch by a new config from now on.
+    def reconfigure(self, catalogue: Catalogue) -> None:
+        """Dispatch by a new config from now on. It cannot fail: whatever can be wrong shows when the catalogue is made.
 
         No running request is touched: counts and the rotation belong to the provider id, through disabling, removing,
         adding again and moving to another Node (POL-05). Who waits keeps its place, and is served at once where the
         new config has room.
         """
-        self._dispatcher.reconfigure(snapshot.tree)
+        self._dispatcher.reconfigure(catalogue)
 
     def set_node_reachable(self, node_id: NodeId, reachable: bool) -> None:  # noqa: FBT001 - a state that has two values
         """Say whether a Node can take requests for its providers."""
@@ -137,23 +138,18 @@ class ProviderPool:
             return self._dispatcher.refuse(_unknown(RouteKey(RouteId(route))))
         return self._dispatcher.take_or_wait(group, avoid)
 
-    def _now(self) -> float:
-        # A place may be given back where no loop runs any more; the clock goes on.
-        with suppress(RuntimeError):
-            self._loop = asyncio.get_running_loop()
-        assert self._loop is not None
-        return self._loop.time()
-
     def _wake_at(self, deadline: float) -> None:
+        loop = self._loop
+        with suppress(RuntimeError):  # a lease may be released while no loop runs
+            loop = asyncio.get_running_loop()
         if self._timer is not None:
-            # The timer of another loop, which has ended, never comes.
-            if self._timer_loop is self._loop and self._timer.when() <= deadline:
+            # The timer of a loop that has ended never fires.
+            if loop is self._loop and self._wakes_at <= deadline:
                 return
             self._timer.cancel()
-        self._timer = None
-        self._timer_loop = self._loop
-        if self._loop is not None and not self._loop.is_closed():
-            self._timer = self._loop.call_at(deadline, self._expire)
+        self._timer, self._loop, self._wakes_at = None, loop, deadline
+        if loop is not None and not loop.is_closed():
+            self._timer = loop.call_later(deadline - self._clock.monotonic(), self._expire)
 
     def _expire(self) -> None:
         self._timer = None

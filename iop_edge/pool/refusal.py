@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from iop_edge.errors import EdgeError
-from iop_edge.pool.keys import DispatchKey
+from iop_edge.ids import DispatchKey
 
 
 class RefusalReason(StrEnum):

@@ -7,6 +7,7 @@ from typing import Any, Final
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId, ProviderId
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.dispatcher import Dispatcher
 from iop_edge.pool.explanation import Explanation, explain_request
 from iop_edge.pool.lease import Lease
@@ -43,7 +44,7 @@ def rehearse(snapshot: Snapshot, load: Load, model: str) -> Explanation:
     for where in _unresolved(snapshot.tree):
         raise RehearsalError(f"dispatch depends on {where}, which is a reference that is not resolved")
     dispatcher = Dispatcher(lambda: _NOW, lambda _deadline: None)
-    dispatcher.reconfigure(snapshot.tree)
+    dispatcher.reconfigure(Catalogue.of(snapshot))
     for node_id in dispatcher.catalogue.nodes:
         dispatcher.set_reachable(node_id, reachable=node_id not in load.unreachable)
     for provider_id in load.unhealthy:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.ids import ModelId, PrincipalRef, ProviderId, TokenRef
-from iop_edge.pool.keys import DispatchKey, ModelKey, RouteKey
+from iop_edge.ids import DispatchKey, ModelId, ModelKey, PrincipalRef, ProviderId, RouteKey, TokenRef
 from iop_edge.requests.attribution import UsageRecord, token_count
 from iop_edge.requests.generation import GenerationPolicy, generation_of, generation_policy_of
 from iop_edge.requests.long_context import is_long_context

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from iop_edge.ids import ModelId, RouteId
-from iop_edge.pool.keys import DispatchKey, ModelKey, RouteKey
+from iop_edge.ids import DispatchKey, ModelId, ModelKey, RouteId, RouteKey
 from iop_edge.schema.values import ReadTree
 
 Routing = Mapping[str, DispatchKey]

@@ -12,8 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from iop_edge.edge.tally import Durations, Moment, QueueTally, Tally
-from iop_edge.ids import NodeId
-from iop_edge.pool.keys import DispatchKey, ModelKey
+from iop_edge.ids import DispatchKey, ModelKey, NodeId
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.push.model import Connection, NodeState
 

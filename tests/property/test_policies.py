@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.ids import ProviderId
-from iop_edge.pool.keys import ModelKey, RouteKey
+from iop_edge.ids import ModelKey, ProviderId, RouteKey
 from iop_edge.requests.openai_error import openai_error
 from iop_edge.requests.prepare import Execution, RequestPolicy
 from iop_edge.requests.request import RequestFacts

@@ -6,18 +6,17 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from iop_edge.ids import NodeId, ProviderId
+from iop_edge.ids import NodeId, ProviderId, RouteKey
 from iop_edge.pool import explain
 from iop_edge.pool.dispatcher import Dispatcher
 from iop_edge.pool.explain import Dispatch
 from iop_edge.pool.group import Group
-from iop_edge.pool.keys import RouteKey
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import Refusal, RefusalReason
 from iop_edge.pool.status import Health
 from iop_edge.pool.waiter import Waiter
 from tests.property.slow_pool import Request, SlowPool
-from tests.unit.pool.configs import provider, snapshot
+from tests.unit.pool.configs import catalogue, provider
 
 _PROVIDERS = ("a", "b", "c", "d")
 _NODES = ("n1", "n2")
@@ -86,7 +85,8 @@ class PoolMachine(RuleBasedStateMachine):
         of_route = [item["id"] for item in providers if item["node"] == _ROUTE_NODE]
         route = {"model": _ROUTE, "adapter": _INSTANCE, "target": "of_route"}
         adapters = {_ROUTE_NODE: [{"name": _INSTANCE, "type": "ollama", "enabled": True}]}
-        self.pool.reconfigure(snapshot(*config, adapters=adapters, routes=[route] if of_route else []).tree)
+        after = catalogue(*config, adapters=adapters, routes=[route] if of_route else [])
+        self.pool.reconfigure(after)
         self.model.reconfigure(providers, {**models, _ROUTE: of_route} if of_route else models)
 
     @rule(changes=_provider_lists())

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.pool.catalogue import Catalogue
 
 
 def provider(
@@ -61,3 +62,14 @@ def snapshot(
             ],
         }
     )
+
+
+def catalogue(
+    providers: Sequence[Mapping[str, Any]],
+    models: Mapping[str, Sequence[str]],
+    *,
+    adapters: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    routes: Sequence[Mapping[str, str]] = (),
+) -> Catalogue:
+    """The catalogue of a config that is made as `snapshot` makes it."""
+    return Catalogue.of(snapshot(providers, models, adapters=adapters, routes=routes))

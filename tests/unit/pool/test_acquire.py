@@ -9,11 +9,11 @@ import pytest
 from iop_edge.ids import NodeId, ProviderId
 from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.refusal import NoProviderError, RefusalReason
-from tests.unit.pool.configs import provider, snapshot
+from tests.unit.pool.configs import catalogue, provider
 
 
 def pool_of(**fields: int) -> ProviderPool:
-    pool = ProviderPool(snapshot([{**provider("a"), **fields}], {"m": ["a"]}))
+    pool = ProviderPool(catalogue([{**provider("a"), **fields}], {"m": ["a"]}))
     pool.set_node_reachable(NodeId("n1"), reachable=True)
     return pool
 
@@ -76,7 +76,7 @@ def test_a_wait_ends_in_time_by_itself() -> None:
 def test_a_shorter_wait_that_begins_later_ends_first() -> None:
     async def test() -> None:
         providers = [provider("slow", queue_timeout_ms=3_600_000), provider("fast", queue_timeout_ms=1)]
-        pool = ProviderPool(snapshot(providers, {"slow": ["slow"], "fast": ["fast"]}))
+        pool = ProviderPool(catalogue(providers, {"slow": ["slow"], "fast": ["fast"]}))
         pool.set_node_reachable(NodeId("n1"), reachable=True)
         async with pool.acquire("slow"), pool.acquire("fast"):
             waiting = asyncio.ensure_future(pool.acquire("slow").__aenter__())
@@ -135,7 +135,7 @@ def test_a_refresh_wakes_who_waits() -> None:
         async with pool.acquire("m"):
             task = asyncio.ensure_future(pool.acquire("m").__aenter__())
             await turns_of_the_loop()
-            pool.reconfigure(snapshot([provider("a", capacity=2)], {"m": ["a"]}))
+            pool.reconfigure(catalogue([provider("a", capacity=2)], {"m": ["a"]}))
             lease = await task
             assert lease.provider_id == "a"
             lease.release()

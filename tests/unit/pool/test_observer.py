@@ -2,9 +2,9 @@
 
 import pytest
 
-from iop_edge.ids import NodeId, ProviderId
+from iop_edge.ids import DispatchKey, NodeId, ProviderId
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.dispatcher import Dispatcher
-from iop_edge.pool.keys import DispatchKey
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import Refusal, RefusalReason
 from iop_edge.pool.waiter import Waiter
@@ -33,7 +33,7 @@ class World:
         self.recorder = Recorder()
         self.dispatcher = Dispatcher(lambda: self.now, lambda _: None, self.recorder)
         self.config = snapshot([provider("p", max_queue=1, queue_timeout_ms=10_000)], {"m": ["p"]})
-        self.dispatcher.reconfigure(self.config.tree)
+        self.dispatcher.reconfigure(Catalogue.of(self.config))
         self.dispatcher.set_reachable(NodeId("n1"), reachable=True)
 
     def ask(self) -> Lease | Refusal | Waiter:

@@ -10,14 +10,14 @@ from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.refusal import Refusal, RefusalReason
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.schema import table
-from tests.unit.pool.configs import provider, snapshot
+from tests.unit.pool.configs import catalogue, provider
 
 M = ModelId("m")
 
 
 def pool_of(*providers: dict[str, Any], models: dict[str, Sequence[str]] | None = None) -> ProviderPool:
     names = [item["id"] for item in providers]
-    pool = ProviderPool(snapshot(providers, models or {"m": names}))
+    pool = ProviderPool(catalogue(providers, models or {"m": names}))
     for node in {item["node"] for item in providers}:
         pool.set_node_reachable(NodeId(node), reachable=True)
     return pool
@@ -76,7 +76,7 @@ def test_the_rotation_goes_on_after_a_live_change() -> None:
     pool = pool_of(provider("a"), provider("b"), provider("c"))
     take(pool).release()
     changed = [provider("a", capacity=3), provider("b"), provider("c")]
-    pool.reconfigure(snapshot(changed, {"m": ["a", "b", "c"]}))
+    pool.reconfigure(catalogue(changed, {"m": ["a", "b", "c"]}))
     chosen = []
     for _ in range(3):
         lease = take(pool)
@@ -124,11 +124,11 @@ def test_a_second_release_changes_nothing() -> None:
         (lambda pool: pool.set_node_reachable(NodeId("n1"), False), RefusalReason.NO_PROVIDER),
         (lambda pool: pool.set_health(NodeId("n1"), ProviderId("a"), Health.UNHEALTHY), RefusalReason.NO_PROVIDER),
         (
-            lambda pool: pool.reconfigure(snapshot([provider("a", enabled=False)], {"m": ["a"]})),
+            lambda pool: pool.reconfigure(catalogue([provider("a", enabled=False)], {"m": ["a"]})),
             RefusalReason.NO_PROVIDER,
         ),
-        (lambda pool: pool.reconfigure(snapshot([provider("a")], {"m": []})), RefusalReason.NO_PROVIDER),
-        (lambda pool: pool.reconfigure(snapshot([provider("a")], {})), RefusalReason.UNKNOWN),
+        (lambda pool: pool.reconfigure(catalogue([provider("a")], {"m": []})), RefusalReason.NO_PROVIDER),
+        (lambda pool: pool.reconfigure(catalogue([provider("a")], {})), RefusalReason.UNKNOWN),
         (lambda pool: pool.try_acquire(M), RefusalReason.BUSY),
     ],
     ids=["unreachable", "unhealthy", "disabled", "no members", "model gone", "full"],
@@ -141,7 +141,7 @@ def test_a_request_that_nobody_takes_is_refused_with_the_reason(prepare: Any, re
 
 
 def test_nodes_are_unreachable_until_they_are_said_to_be_there() -> None:
-    pool = ProviderPool(snapshot([provider("a")], {"m": ["a"]}))
+    pool = ProviderPool(catalogue([provider("a")], {"m": ["a"]}))
     assert refusal(pool) is RefusalReason.NO_PROVIDER
     pool.set_node_reachable(NodeId("n1"), reachable=True)
     assert take(pool).provider_id == "a"
@@ -200,7 +200,7 @@ def test_a_node_reports_about_its_own_providers_alone() -> None:
 def test_a_provider_that_is_disabled_gets_nothing_new_and_keeps_what_it_runs() -> None:
     pool = pool_of(provider("a", capacity=4))
     lease = take(pool)
-    pool.reconfigure(snapshot([provider("a", capacity=4, enabled=False)], {"m": ["a"]}))
+    pool.reconfigure(catalogue([provider("a", capacity=4, enabled=False)], {"m": ["a"]}))
     assert refusal(pool) is RefusalReason.NO_PROVIDER
     shown = status(pool, "a")
     assert (shown.status, shown.health, shown.capacity, shown.in_flight) == ("disabled", "disabled", 0, 1)
@@ -212,7 +212,7 @@ def test_a_provider_that_is_disabled_gets_nothing_new_and_keeps_what_it_runs() -
 def test_a_capacity_below_the_running_requests_cuts_none_and_admits_none() -> None:
     pool = pool_of(provider("a", capacity=3))
     leases = [take(pool) for _ in range(3)]
-    pool.reconfigure(snapshot([provider("a", capacity=1)], {"m": ["a"]}))
+    pool.reconfigure(catalogue([provider("a", capacity=1)], {"m": ["a"]}))
     assert status(pool, "a").in_flight == 3
     for lease in leases[:2]:
         lease.release()
@@ -227,8 +227,8 @@ def test_running_requests_count_when_their_provider_comes_back(between: str) -> 
     pool = pool_of(provider("a"))
     lease = take(pool)
     away = {"disabled": [provider("a", enabled=False)], "removed": [], "moved": [provider("a", node="n2")]}[between]
-    pool.reconfigure(snapshot(away, {"m": [item["id"] for item in away]}))
-    pool.reconfigure(snapshot([provider("a")], {"m": ["a"]}))
+    pool.reconfigure(catalogue(away, {"m": [item["id"] for item in away]}))
+    pool.reconfigure(catalogue([provider("a")], {"m": ["a"]}))
     assert refusal(pool) is RefusalReason.BUSY
     lease.release()
     assert take(pool).provider_id == "a"
@@ -238,17 +238,17 @@ def test_running_requests_count_when_their_provider_comes_back(between: str) -> 
 def test_a_provider_that_was_drained_while_it_was_removed_comes_back_empty() -> None:
     pool = pool_of(provider("a"))
     lease = take(pool)
-    pool.reconfigure(snapshot([], {}))
+    pool.reconfigure(catalogue([], {}))
     assert pool.statuses() == ()
     lease.release()
-    pool.reconfigure(snapshot([provider("a")], {"m": ["a"]}))
+    pool.reconfigure(catalogue([provider("a")], {"m": ["a"]}))
     assert status(pool, "a").in_flight == 0
 
 
 def test_the_health_that_an_old_node_reported_is_forgotten_when_a_provider_moves() -> None:
     pool = pool_of(provider("a", node="n1"), provider("b", node="n2"))
     pool.set_health(NodeId("n1"), ProviderId("a"), Health.UNHEALTHY)
-    pool.reconfigure(snapshot([provider("a", node="n2"), provider("b", node="n2")], {"m": ["a"]}))
+    pool.reconfigure(catalogue([provider("a", node="n2"), provider("b", node="n2")], {"m": ["a"]}))
     assert status(pool, "a").health is Health.UNKNOWN
     assert take(pool).provider_id == "a"
 

@@ -7,12 +7,13 @@ import pytest
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import NodeId, ProviderId
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.explanation import DispatchKind, Explanation
 from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.refusal import RefusalReason
 from iop_edge.pool.rehearsal import Load, RehearsalError, rehearse
 from iop_edge.schema.values import UNRESOLVED, Sourced
-from tests.unit.pool.configs import provider, snapshot
+from tests.unit.pool.configs import catalogue, provider, snapshot
 
 P, Q = ProviderId("p"), ProviderId("q")
 UNKNOWN_CAPACITY: Any = Sourced("${env:CAPACITY}", UNRESOLVED)
@@ -115,7 +116,7 @@ def test_a_reference_that_dispatch_depends_on_must_be_resolved(where: str) -> No
 def test_a_model_group_comes_before_a_route_of_its_name() -> None:
     adapters = {"n1": [{"name": "q-adapter", "type": "ollama", "enabled": True}]}
     routes = [{"model": name, "adapter": "q-adapter", "target": "q-model"} for name in ("m", "r")]
-    pool = ProviderPool(snapshot([provider("p"), provider("q")], {"m": ["p"]}, adapters=adapters, routes=routes))
+    pool = ProviderPool(catalogue([provider("p"), provider("q")], {"m": ["p"]}, adapters=adapters, routes=routes))
     group, route = pool.explain_request("m"), pool.explain_request("r")
     assert (group.kind, [item.provider_id for item in group.candidates]) == (DispatchKind.MODEL, ["p"])
     assert (route.kind, [item.provider_id for item in route.candidates]) == (DispatchKind.ROUTE, ["q"])
@@ -132,14 +133,14 @@ def test_a_model_that_names_nothing_is_refused_with_all_that_there_is() -> None:
 
 
 def test_explaining_takes_nothing() -> None:
-    pool = ProviderPool(two())
+    pool = ProviderPool(Catalogue.of(two()))
     pool.set_node_reachable(NodeId("n1"), True)
     assert {pool.explain_request("m").chosen for _ in range(5)} == {"p"}
     assert [status.in_flight for status in pool.statuses()] == [0, 0]
 
 
 def test_a_pool_that_is_closed_refuses_everybody() -> None:
-    pool = ProviderPool(two())
+    pool = ProviderPool(Catalogue.of(two()))
     pool.set_node_reachable(NodeId("n1"), True)
     pool.close()
     assert outcome(pool.explain_request("m")) == (None, (), RefusalReason.CLOSED)

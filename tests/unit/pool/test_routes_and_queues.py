@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from iop_edge.ids import NodeId
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.explain import Dispatch
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.refusal import Refusal, RefusalReason
-from tests.unit.pool.configs import provider, snapshot
+from tests.unit.pool.configs import catalogue, provider, snapshot
 
 
 def instance(name: str, kind: str = "vllm", *, enabled: bool = True, **fields: Any) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def instance(name: str, kind: str = "vllm", *, enabled: bool = True, **fields: A
 
 def pool_with(route: str, adapters: dict[str, list[dict[str, Any]]], *providers: dict[str, Any]) -> ProviderPool:
     routes = [{"model": "gpt", "adapter": route, "target": "big"}]
-    pool = ProviderPool(snapshot(providers, {"gpt-group": []}, adapters=adapters, routes=routes))
+    pool = ProviderPool(catalogue(providers, {"gpt-group": []}, adapters=adapters, routes=routes))
     for node in ("n1", "n2"):
         pool.set_node_reachable(NodeId(node), reachable=True)
     return pool
@@ -82,7 +83,7 @@ def test_a_route_and_a_model_group_of_one_name_are_two_things() -> None:
     routes = [{"model": "same", "adapter": "v", "target": "big"}]
     providers = [on("v", provider("of_route", models=["big"])), provider("of_model")]
     config = snapshot(providers, {"same": ["of_model"]}, adapters={"n1": [instance("v")]}, routes=routes)
-    pool = ProviderPool(config)
+    pool = ProviderPool(Catalogue.of(config))
     pool.set_node_reachable(NodeId("n1"), reachable=True)
     model, route = pool.try_acquire("same"), pool.try_acquire_route("same")
     assert isinstance(model, Lease)
@@ -110,7 +111,7 @@ def test_each_queue_field_is_the_providers_else_its_instances(
     own: dict[str, int], adapters: dict[str, int], expected: tuple[int, int | None]
 ) -> None:
     item = on("v", {**provider("a"), **own})
-    pool = ProviderPool(snapshot([item], {"m": ["a"]}, adapters={"n1": [{**instance("v"), **adapters}]}))
+    pool = ProviderPool(catalogue([item], {"m": ["a"]}, adapters={"n1": [{**instance("v"), **adapters}]}))
     dispatch = pool.explain("m")
     assert isinstance(dispatch, Dispatch)
     (candidate,) = dispatch.candidates

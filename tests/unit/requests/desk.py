@@ -8,7 +8,7 @@ from iop_edge.pool.dispatcher import Dispatcher
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import Refusal
 from iop_edge.pool.waiter import Waiter
-from tests.unit.pool.configs import snapshot
+from tests.unit.pool.configs import catalogue
 
 
 class Desk:
@@ -25,7 +25,7 @@ class Desk:
 
     def configure(self, *providers: dict[str, Any], models: Mapping[str, Sequence[str]] | None = None) -> None:
         self.models = models or self.models
-        self.dispatcher.reconfigure(snapshot(providers, self.models or {"m": [item["id"] for item in providers]}).tree)
+        self.dispatcher.reconfigure(catalogue(providers, self.models or {"m": [item["id"] for item in providers]}))
 
     def ask(self, *names: str, model: str = "m", avoid: Sequence[str] = ()) -> None:
         for name in names:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from iop_edge.ids import ModelId, ProviderId, RouteId
-from iop_edge.pool.keys import ModelKey, RouteKey
+from iop_edge.ids import ModelId, ModelKey, ProviderId, RouteId, RouteKey
 from iop_edge.requests.prepare import Execution
 from iop_edge.requests.request_refusal import RequestRefusalReason
 from tests.unit.requests.policies import OWN, THRESHOLD, TOKEN, execution, facts, policy, refusal

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.ids import ModelId
-from iop_edge.pool.keys import ModelKey
+from iop_edge.ids import ModelId, ModelKey
 from iop_edge.pool.refusal import Refusal, RefusalReason
 from iop_edge.requests.openai_error import openai_error
 from iop_edge.requests.request_refusal import RequestRefusal, RequestRefusalReason

@@ -11,8 +11,7 @@ from iop_edge.edge.coordinator import Origin, Request
 from iop_edge.edge.edge import Edge
 from iop_edge.edge.tally import Moment, Tally
 from iop_edge.errors import EdgeError, Violation
-from iop_edge.ids import NodeId, ProviderId, RouteId
-from iop_edge.pool.keys import RouteKey
+from iop_edge.ids import NodeId, ProviderId, RouteId, RouteKey
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import NoProviderError, Refusal, RefusalReason
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
