@@ -21,7 +21,7 @@ _MESSAGE_POOL = '''\
 
 import betterproto2
 
-from iop_edge.schema.printing import printer
+from iop_edge.schema.redact import printer
 from iop_pb import field_table
 
 

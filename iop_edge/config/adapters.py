@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from iop_edge.config.formats import has_form
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import Problem, Problems, known, told
 from iop_edge.schema import table
+from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import Path
 from iop_edge.schema.values import Sourced, Tree
 
@@ -100,7 +100,7 @@ class _Shorthands:
 
     def _can_name(self, identity: Any, path: Path, moves: dict[int, int]) -> bool:
         """Tell whether a provider's id can be the name of an instance; what validation will not find is reported."""
-        if identity.__class__ is not str or not has_form("identifier", identity):
+        if identity.__class__ is not str or not has_format("identifier", identity):
             return False
         place = self._taken.get(identity)
         if place is None:

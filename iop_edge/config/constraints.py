@@ -10,11 +10,11 @@ from typing import Any
 
 from iop_edge.config import uniqueness
 from iop_edge.config.findings import Trail, to_path
-from iop_edge.config.formats import FORMS, TextForm
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import Problem, Problems, known, shown
 from iop_edge.config.uniqueness import Seen
 from iop_edge.schema import table
+from iop_edge.schema.formats import FORMATS, TextFormat
 from iop_edge.schema.table import INT_RANGES, Field, Kind, Message
 from iop_edge.schema.values import Tree
 
@@ -45,7 +45,7 @@ def _checker(message: Message) -> _Check:
     """Return the function that checks one message and all below it."""
     fields = message.fields
     required = frozenset(field.name for field in message.required)
-    texts = {name: FORMS[field.format].usual.fullmatch for name, field in fields.items() if _is_text(field)}
+    texts = {name: FORMATS[field.format].usual.fullmatch for name, field in fields.items() if _is_text(field)}
     bounds = {name: _bounds(field) for name, field in fields.items() if _is_bounded(field)}
     containers = {name: _container(field) for name, field in fields.items() if not field.is_scalar}
 
@@ -81,7 +81,7 @@ def _find_missing(run: Run, tree: Tree, trail: Trail, message: Message) -> None:
 def _judge(run: Run, value: Any, field: Field, trail: Trail) -> None:
     """Look closely at a scalar that is not seen to be right at once."""
     if _is_text(field):
-        _judge_text(run, value, field, FORMS[field.format], trail)
+        _judge_text(run, value, field, FORMATS[field.format], trail)
     elif _is_bounded(field):
         _judge_number(run, value, field, trail)
 
@@ -90,11 +90,11 @@ def _is_text(field: Field) -> bool:
     return field.kind is Kind.STRING and bool(field.format)
 
 
-def _judge_text(run: Run, value: Any, field: Field, form: TextForm, trail: Trail) -> None:
+def _judge_text(run: Run, value: Any, field: Field, form: TextFormat, trail: Trail) -> None:
     text = known(value)
     if text is None:
         return
-    fault = "" if form.usual.fullmatch(text) else form.fault(text)
+    fault = form.fault(text)
     if fault:
         key = str(trail[1]) if trail is not None and trail[2] else ""
         run.fail(form.rule, trail, fault + (shown(field, value, key) if text else ""), form.hint)
@@ -154,7 +154,7 @@ def _message_list_check(message: Message) -> _CheckContainer:
 
 
 def _headers_check(field: Field) -> _CheckContainer:
-    name_form, value_form = FORMS["header_name"], FORMS["headers"]
+    name_form, value_form = FORMATS["header_name"], FORMATS["headers"]
     is_name, is_usual = name_form.usual.fullmatch, value_form.usual.fullmatch
 
     def check_headers(run: Run, headers: dict[str, Any], trail: Trail) -> None:
@@ -168,7 +168,7 @@ def _headers_check(field: Field) -> _CheckContainer:
 
 
 def _list_check(field: Field) -> _CheckContainer:
-    form = FORMS[field.format] if field.format else None
+    form = FORMATS[field.format] if field.format else None
 
     def check_list(run: Run, items: list[Any], trail: Trail) -> None:
         if len(items) < field.min_items:

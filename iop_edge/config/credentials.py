@@ -3,22 +3,17 @@
 Each tracked file is judged by itself, before layers merge: what an overlay replaces stands in the file all the same.
 """
 
-import re
 from functools import cache
 from typing import Any, Final
 
 from iop_edge.config.findings import Trail, to_path
-from iop_edge.config.formats import FORMS
 from iop_edge.config.problems import Problem, Problems
-from iop_edge.config.references import EnvReference, ReferenceSyntaxError, parse
-from iop_edge.schema.redact import is_secret, reveals
+from iop_edge.schema.formats import FORMATS
+from iop_edge.schema.redact import has_default, is_secret, may_hold_secret, reveals
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import Sourced, Tree
 
-# Most values are one of these, which are judged at the cost of one match.
-_is_usual_url: Final = FORMS["http_url"].usual.fullmatch
-_ONE_REFERENCE: Final = re.compile(r"(?:[A-Za-z]{1,20} )?\$\{(?:env:[A-Za-z_][A-Za-z0-9_]*|file:[^}$]+)\}")
-
+_is_usual_url: Final = FORMATS["http_url"].usual.fullmatch
 _HINT: Final = "write ${env:NAME} or ${file:PATH}, or set it in a private overlay"
 
 
@@ -39,9 +34,7 @@ def _watched(message: Message) -> tuple[tuple[str, Field], ...]:
 
 
 def _may_hold(field: Field) -> bool:
-    if field.kind is Kind.MESSAGE:
-        return bool(_watched(field.message()))
-    return field.sensitive or field.format == "http_url"
+    return bool(_watched(field.message())) if field.kind is Kind.MESSAGE else may_hold_secret(field)
 
 
 def _search(tree: Tree, message: Message, trail: Trail, found: list[tuple[Trail, Field]]) -> None:
@@ -70,17 +63,11 @@ def _search_value(
 def _is_raw(value: Any, field: Field, map_key: str) -> bool:
     """Tell whether a scalar holds a credential that a reader of the file would see, or a default in its place."""
     if value.__class__ is str:
+        # Most URLs are seen to be harmless at the cost of one match.
         is_harmless = not value or (not field.sensitive and _is_usual_url(value))
         return not is_harmless and is_secret(field, value, map_key)
-    if value.__class__ is not Sourced or _ONE_REFERENCE.fullmatch(value.reference):
+    if value.__class__ is not Sourced:
         return False
     if reveals(field, value.reference, map_key):
         return True
-    return field.sensitive and map_key.lower() not in field.harmless_keys and _has_default(value.reference)
-
-
-def _has_default(text: str) -> bool:
-    try:
-        return any(isinstance(part, EnvReference) and part.default is not None for part in parse(text))
-    except ReferenceSyntaxError:
-        return False
+    return field.sensitive and map_key.lower() not in field.harmless_keys and has_default(value.reference)

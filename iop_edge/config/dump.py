@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from iop_edge.config.references import absolute_files, escape
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_text, reveals
+from iop_edge.schema.references import absolute_files, escape
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import REDACTED, ReadTree, Sourced
 

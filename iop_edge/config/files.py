@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from iop_edge.config.pipeline import check_sources, load_sources
-from iop_edge.config.references import ReferenceFailure, Resolver
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import DEFAULT_LIMITS, Source
 from iop_edge.errors import ConfigError, Report, Span, Violation
+from iop_edge.schema.references import ReferenceFailure, Resolver
 
 STDIN: Final = "-"
 """The name that stands for standard input in place of a file's."""

@@ -9,7 +9,8 @@ from iop_edge.config.events import ALIASES, BoundAlias, Event, EventReader, Reco
 from iop_edge.config.findings import Findings, Trail
 from iop_edge.config.keys import hint_for, key_trail, map_key_trail, may_hold_value, names_secret, shown_key
 from iop_edge.config.nearby import Nearby
-from iop_edge.config.scalars import holds_reference, is_null
+from iop_edge.config.scalars import is_null
+from iop_edge.schema.references import holds_reference
 from iop_edge.schema.table import Message
 
 MERGE_KEY: Final = "<<"

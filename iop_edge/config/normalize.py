@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any
 
 from iop_edge.config import adapters
-from iop_edge.config.formats import has_form
 from iop_edge.config.marks import INVALID
 from iop_edge.config.origins import Moves
 from iop_edge.config.problems import Problems, known
 from iop_edge.schema import table
+from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import Sourced, Tree
@@ -73,7 +73,7 @@ def _name_routes(config: Tree) -> None:
 def _fill_targets(model: Tree) -> None:
     """Name the model itself as the target of the providers that have none (VAL-07)."""
     identity = model.get("id")
-    if identity.__class__ is str and has_form("identifier", identity):
+    if identity.__class__ is str and has_format("identifier", identity):
         for _, entry in _placed(model, "providers"):
             entry.setdefault("target", identity)
 

@@ -14,13 +14,13 @@ from iop_edge.config.layers import Layer
 from iop_edge.config.normalize import normalize, sort_unordered
 from iop_edge.config.origins import Moves, Origins
 from iop_edge.config.problems import Problems
-from iop_edge.config.references import Resolver
 from iop_edge.config.resolve import resolve
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.config.validate import validate, warn
 from iop_edge.errors import ConfigError, Report, Violation
 from iop_edge.schema import table
+from iop_edge.schema.references import Resolver
 from iop_edge.schema.values import Tree
 
 

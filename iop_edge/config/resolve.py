@@ -12,7 +12,9 @@ from typing import Any
 from iop_edge.config.findings import Trail, to_path
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import Problem, Problems
-from iop_edge.config.references import (
+from iop_edge.config.scalars import ScalarError, from_text
+from iop_edge.schema.redact import is_secret
+from iop_edge.schema.references import (
     Part,
     ReferenceFailure,
     ReferenceSyntaxError,
@@ -20,8 +22,6 @@ from iop_edge.config.references import (
     lookup,
     parse,
 )
-from iop_edge.config.scalars import ScalarError, from_text
-from iop_edge.schema.redact import is_secret
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import Sourced, Tree
 

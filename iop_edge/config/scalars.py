@@ -126,11 +126,6 @@ def expectation(field: Field) -> str:
     return f"a list of {many}" if field.repeated else one
 
 
-def holds_reference(text: str) -> bool:
-    """Tell whether a text has something in it for references to resolve: a reference, or an escaped dollar sign."""
-    return "${" in text or "$$" in text
-
-
 def is_null(text: str, style: str | None) -> bool:
     """Tell whether a scalar is null. Both parsers give a plain scalar no style, each in its way."""
     return not style and text in NULLS

@@ -13,8 +13,9 @@ from iop_edge.config.keys import map_key_trail
 from iop_edge.config.mappings import CASELESS_KEYS, MAP_KEYS, MappingReader, Seen
 from iop_edge.config.marks import INVALID, UNSET
 from iop_edge.config.plans import Shape, Slot
-from iop_edge.config.scalars import SUSPECT_STARTS, ScalarError, holds_reference, is_null
+from iop_edge.config.scalars import SUSPECT_STARTS, ScalarError, is_null
 from iop_edge.config.source import Source
+from iop_edge.schema.references import holds_reference
 from iop_edge.schema.values import REDACTED, UNRESOLVED, Sourced
 
 NOTHING: Final = object()

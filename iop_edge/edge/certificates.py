@@ -4,8 +4,8 @@ from dataclasses import fields
 from functools import partial
 
 from iop_edge.config.files import FileResolver
-from iop_edge.config.references import FileReference, ReferenceFailure, Resolver, lookup, parse
 from iop_edge.net import Tls, TlsError
+from iop_edge.schema.references import FileReference, ReferenceFailure, Resolver, lookup, parse
 from iop_edge.schema.values import ReadTree, Sourced, plain
 from iop_edge.transport.renewal import TlsSource
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from iop_edge.config.files import STDIN, FileResolver, read_sources
 from iop_edge.config.pipeline import load_sources
-from iop_edge.config.references import ReferenceFailure, Resolver
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.errors import ConfigError, Report
+from iop_edge.schema.references import ReferenceFailure, Resolver
 
 
 @dataclass(slots=True)

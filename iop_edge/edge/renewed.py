@@ -5,8 +5,8 @@ says now is no change, or each renewal would hold up every live change until som
 or a text that came from no file, is a change like any other.
 """
 
-from iop_edge.config.references import FileReference, parse
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.schema.references import FileReference, parse
 from iop_edge.schema.values import ReadTree, Sourced, Tree
 
 

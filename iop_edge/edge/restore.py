@@ -12,13 +12,13 @@ import yaml
 
 from iop_edge.config.dump import yaml_json
 from iop_edge.config.pipeline import load_sources
-from iop_edge.config.references import Resolver, absolute_files, escape
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.errors import ConfigError, Report, Span, Violation
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.redact import is_secret
+from iop_edge.schema.references import Resolver, absolute_files, escape
 from iop_edge.schema.values import REDACTED, ReadTree, Sourced, plain
 from iop_edge.store.base import Applied
 

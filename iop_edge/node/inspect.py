@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 import betterproto2
 
-from iop_edge.config.formats import FORMS
 from iop_edge.ids import NodeId
 from iop_edge.node.refusal import Refusal
 from iop_edge.schema import table
+from iop_edge.schema.formats import FORMATS
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.wire import unknown_parts
 from iop_pb.iop.config.v1 import HealthMode
@@ -68,7 +68,7 @@ def _profile(adapter: AdapterConfig, path: Path, profiles: Collection[str]) -> I
 def _url(adapter: AdapterConfig, path: Path) -> Iterator[Refusal]:
     kind, config = betterproto2.which_one_of(adapter, "config")
     url = getattr(config, "base_url", None)
-    if url is not None and (fault := FORMS["http_url"].fault(url)):
+    if url is not None and (fault := FORMATS["http_url"].fault(url)):
         yield Refusal("node.url", str(path.child(kind).child("base_url")), fault)
 
 

@@ -10,7 +10,7 @@ import json
 from functools import cache
 from typing import Any
 
-from iop_edge.schema.redact import is_secret
+from iop_edge.schema.redact import is_secret, may_hold_secret
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced
 
@@ -25,12 +25,8 @@ def digest(tree: ReadTree, message: Message, key: bytes) -> str:
 def _careful(message: Message) -> tuple[tuple[str, Field], ...]:
     """The fields whose values do not stand in the form as they are."""
     return tuple(
-        (name, field) for name, field in message.fields.items() if not field.is_scalar or _may_be_secret(field)
+        (name, field) for name, field in message.fields.items() if not field.is_scalar or may_hold_secret(field)
     )
-
-
-def _may_be_secret(field: Field) -> bool:
-    return field.sensitive or field.format == "http_url"
 
 
 def _canonical(tree: ReadTree, message: Message, key: bytes) -> dict[str, Any]:
@@ -55,7 +51,7 @@ def _value(value: Any, field: Field, key: bytes) -> Any:
         return {fold(map_key): _scalar(item, field, key, map_key) for map_key, item in value.items()}
     if not field.repeated:
         return _scalar(value, field, key)
-    if _may_be_secret(field) or Sourced in set(map(type, value)):
+    if may_hold_secret(field) or Sourced in set(map(type, value)):
         return [_scalar(item, field, key) for item in value]
     return value
 
@@ -73,6 +69,6 @@ def _scalar(value: Any, field: Field, key: bytes, map_key: str = "") -> Any:
         if value.value is UNRESOLVED:
             return {"reference": value.reference}
         value = value.value
-    if _may_be_secret(field) and is_secret(field, str(value), map_key):
+    if may_hold_secret(field) and is_secret(field, str(value), map_key):
         return {"hmac": hmac.digest(key, str(value).encode(), "sha256").hex()}
     return value

@@ -6,24 +6,12 @@ from difflib import get_close_matches
 from typing import Final
 
 from iop_edge.schema import table
+from iop_edge.schema.formats import FORMATS
 from iop_edge.schema.paths import ROOT, Path, schema_names
 from iop_edge.schema.table import Field, Kind, Message, RefreshClass
 
 _MOST_SUGGESTIONS: Final = 3
 
-_FORMATS: Final = {
-    "identifier": "1 to 256 bytes, printable, without white space",
-    "non_empty": "at least one character that is no white space",
-    "http_url": "an absolute http or https URL",
-    "address": "host:port, [v6]:port or unix:PATH",
-    "header_name": "a header name",
-    "headers": "header names and values, without line breaks",
-    "sha256_hex": "64 hex digits",
-    "pem": "PEM text",
-    "auth_scheme": "an authentication scheme, or empty",
-    "bearer_token": "printable ASCII without a space at its ends",
-    "http_path": 'a path that begins with "/"',
-}
 _UNIQUE_WITHIN: Final = {"list": "unique in its list", "edge": "unique in the whole config"}
 
 
@@ -192,7 +180,7 @@ def _constraints(field: Field) -> Iterator[str]:
         yield "required"
     yield from _bounds(field)
     if field.format:
-        yield _FORMATS[field.format]
+        yield FORMATS[field.format].words
     if field.unique:
         yield _UNIQUE_WITHIN[field.unique]
     if field.refers_to:

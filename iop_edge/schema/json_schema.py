@@ -12,29 +12,16 @@ from typing import Any, Final
 
 from iop_edge.schema import table
 from iop_edge.schema.explain import yaml_text
+from iop_edge.schema.formats import FORMATS
+from iop_edge.schema.references import JSON_ANY_PATTERN, JSON_PATTERN
 from iop_edge.schema.table import EnumType, Field, Kind, MappingForm, Message
 
 Schema = dict[str, Any]
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
-_REFERENCE_PATTERN: Final = r"\$\{(env|file):[^}]*\}"
-_NO_REFERENCE: Final[Schema] = {"not": {"type": "string", "pattern": r"(^|[^$])\$\{"}}
+_NO_REFERENCE: Final[Schema] = {"not": {"type": "string", "pattern": JSON_ANY_PATTERN}}
 _REFERENCE_DOC: Final = "A reference: ${env:NAME}, ${env:NAME:-default} or ${file:PATH}."
-
-_HEADER_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-# Each accepts every text that the loader accepts; the loader knows the finer points.
-_PATTERNS: Final = {
-    "identifier": r"^\S+$",
-    "non_empty": r"\S",
-    "http_url": r"^[Hh][Tt][Tt][Pp][Ss]?://",
-    "address": r"^unix:[^\0]|:[0-9]+$",
-    "header_name": rf"^{_HEADER_WORD}$",
-    "sha256_hex": r"^[0-9A-Fa-f]{64}$",
-    "auth_scheme": rf"^({_HEADER_WORD})?$",
-    "bearer_token": r"^[!-~]([ -~]*[!-~])?$",
-    "http_path": r"^/",
-}
 
 
 def json_schema() -> Schema:
@@ -167,7 +154,11 @@ def _stating(name: str) -> Schema:
 def _map_schema(field: Field) -> Schema:
     # A null value removes the key, in an overlay.
     values = {"type": ["string", "null"]}
-    names = {"pattern": _PATTERNS["header_name"], **_NO_REFERENCE} if field.format == "headers" else _NO_REFERENCE
+    names = (
+        {"pattern": FORMATS["header_name"].json_pattern, **_NO_REFERENCE}
+        if field.format == "headers"
+        else _NO_REFERENCE
+    )
     return {"type": "object", "propertyNames": names, "additionalProperties": values}
 
 
@@ -182,18 +173,18 @@ def _value_schema(field: Field) -> Schema:
     literal = _integer_schema(field) if field.kind.is_integer else {"type": _JSON_TYPES[field.kind]}
     if not field.takes_references:
         return literal
-    return {**literal, "type": [literal["type"], "string"], "pattern": _REFERENCE_PATTERN}
+    return {**literal, "type": [literal["type"], "string"], "pattern": JSON_PATTERN}
 
 
 _JSON_TYPES: Final = {Kind.BOOL: "boolean", Kind.DOUBLE: "number"}
 
 
 def _text_schema(field: Field) -> Schema:
-    pattern = _PATTERNS.get(field.format)
+    pattern = FORMATS[field.format].json_pattern if field.format else ""
     if not pattern:
         return {"type": "string"}
     if field.takes_references:
-        return {"type": "string", "pattern": f"{pattern}|{_REFERENCE_PATTERN}"}
+        return {"type": "string", "pattern": f"{pattern}|{JSON_PATTERN}"}
     return {"type": "string", "pattern": pattern, **_NO_REFERENCE}
 
 
@@ -213,7 +204,7 @@ def _word_schema(field: Field) -> Schema:
     if field.loose_spelling:
         forms.append({"type": "string", "pattern": _loose_pattern(field.enum())})
     if field.takes_references:
-        forms.append({"type": "string", "pattern": _REFERENCE_PATTERN, "description": _REFERENCE_DOC})
+        forms.append({"type": "string", "pattern": JSON_PATTERN, "description": _REFERENCE_DOC})
     return {"anyOf": forms}
 
 

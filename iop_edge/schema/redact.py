@@ -1,23 +1,24 @@
-"""What is a secret, and how a tree is shown without it (CFG-08).
+"""What is a secret, and how trees and messages are shown without it (CFG-07, CFG-08).
 
 Redaction goes by field, never by text: a value that looks like a secret in a field that holds none is data.
 """
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from iop_edge.schema import table
+from iop_edge.schema.references import EnvReference, FileReference, ReferenceSyntaxError, parse
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import REDACTED, ReadTree, Sourced
 
 _HOLE: Final = "\ue000"
 """Stands for a reference without a default while the text around it is judged."""
 
-_REFERENCE: Final = re.compile(r"\$\{(?:env:\w+(?::-(?P<default>[^}]*))?|file:[^}]+)\}")
 _HOLES: Final = rf"{_HOLE}(?::?{_HOLE})*"
 # A scheme is a short word of letters, at most with the number of a version: what has more digits may be a key.
-_SCHEME: Final = r"[A-Za-z][A-Za-z-]{0,23}[0-9]?"
-_REFERENCES_ALONE: Final = re.compile(rf"(?:{_SCHEME} )?{_HOLES}")
+_REFERENCES_ALONE: Final = re.compile(rf"(?:[A-Za-z][A-Za-z-]{{0,23}}[0-9]? )?{_HOLES}")
 _FILLED_IN: Final = re.compile(rf"(?<=//){_HOLES}@|(?<=[?&;#])[^&;=#]*={_HOLES}(?=[&;#]|\Z)")
 """The user information, and the query parameters, of a URL that are nothing but references."""
 
@@ -30,6 +31,11 @@ _KEY_LIKE: Final = frozenset((
 ))
 # fmt: on
 """Words in the name of a query parameter that make its value a credential."""
+
+
+def may_hold_secret(field: Field) -> bool:
+    """Tell whether values of a field are to be asked with `is_secret`, or `reveals`, at all."""
+    return field.sensitive or field.format == "http_url"
 
 
 def is_secret(field: Field, text: str, map_key: str = "") -> bool:
@@ -85,10 +91,30 @@ def reveals(field: Field, reference: str, map_key: str = "") -> bool:
 
     An authentication scheme before them is none, nor is a colon between them.
     """
-    text = _REFERENCE.sub(lambda match: match["default"] or _HOLE, reference)
+    text = _with_holes(reference)
     if field.sensitive:
         return map_key.lower() not in field.harmless_keys and _REFERENCES_ALONE.fullmatch(text) is None
     return _may_carry_user(field, text) or (field.format == "http_url" and url_holds_secret(_FILLED_IN.sub("", text)))
+
+
+def has_default(reference: str) -> bool:
+    """Tell whether a text has a reference in it that has a default, which would stand in place of a secret."""
+    try:
+        return any(isinstance(part, EnvReference) and part.default is not None for part in parse(reference))
+    except ReferenceSyntaxError:
+        return False
+
+
+def _with_holes(reference: str) -> str:
+    try:
+        parts = parse(reference)
+    except ReferenceSyntaxError:
+        return reference
+    return "".join(part if isinstance(part, str) else _stand_in(part) for part in parts)
+
+
+def _stand_in(part: EnvReference | FileReference) -> str:
+    return (part.default if isinstance(part, EnvReference) else "") or _HOLE
 
 
 def redact_value(field: Field, value: Any, map_key: str = "") -> Any:
@@ -109,3 +135,22 @@ def redact_value(field: Field, value: Any, map_key: str = "") -> Any:
 def redact_tree(message: Message, tree: ReadTree) -> dict[str, Any]:
     """Return a tree as it may be shown."""
     return {name: redact_value(message.fields[name], value) for name, value in tree.items()}
+
+
+def printer(name: str) -> Callable[[Any], str]:
+    """Return the `__repr__` of a generated message, by its name without the package: its set fields, redacted."""
+
+    def show(message: Any) -> str:
+        return f"{type(message).__name__}({', '.join(_shown_fields(message, table.message(name)))})"
+
+    return show
+
+
+def _shown_fields(message: Any, kind: Message) -> Iterator[str]:
+    for name, field in kind.fields.items():
+        value = getattr(message, name)
+        if value is None or value in ([], {}, "", b""):
+            continue
+        # Nested messages print themselves.
+        is_nested = field.kind is Kind.MESSAGE
+        yield f"{name}={value if is_nested else redact_value(field, value)!r}"

@@ -4,10 +4,10 @@ import re
 from typing import Final
 
 from iop_edge.config.pipeline import check_sources, load_sources
-from iop_edge.config.references import ReferenceFailure, Resolver
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.errors import ConfigError
+from iop_edge.schema.references import ReferenceFailure, Resolver
 from iop_edge.schema.values import REDACTED
 
 TRACKED: Final = b"\n#%tracked\n"

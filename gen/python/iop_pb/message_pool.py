@@ -3,7 +3,7 @@
 
 import betterproto2
 
-from iop_edge.schema.printing import printer
+from iop_edge.schema.redact import printer
 from iop_pb import field_table
 
 

@@ -15,9 +15,9 @@ from typing import Final
 from iop_edge.cli.console import Console
 from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.cli.render.text import value_text
-from iop_edge.config.formats import FORMS
-from iop_edge.config.references import escape
 from iop_edge.schema import table
+from iop_edge.schema.formats import FORMATS
+from iop_edge.schema.references import escape
 
 _LONGEST: Final = 64 * 1024
 """More characters than any header has that carries a token."""
@@ -72,11 +72,10 @@ def _is_control(character: str) -> bool:
 
 def _value_of(name: str) -> Callable[[str], str]:
     """Return what reads the value of a field of the entry, as the loader would."""
-    form = FORMS[table.message("PrincipalToken").fields[name].format]
+    text_format = FORMATS[table.message("PrincipalToken").fields[name].format]
 
     def read(text: str) -> str:
-        fault = "" if form.usual.fullmatch(text) else form.fault(text)
-        if fault:
+        if fault := text_format.fault(text):
             raise argparse.ArgumentTypeError(fault)
         return text
 

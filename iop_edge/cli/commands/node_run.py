@@ -97,9 +97,9 @@ def _pem(file: Path) -> str:
 
 
 def _require_id(text: str) -> None:
-    from iop_edge.config.formats import FORMS
+    from iop_edge.schema.formats import FORMATS
 
-    if fault := FORMS["identifier"].fault(text):
+    if fault := FORMATS["identifier"].fault(text):
         raise UsageError(f"node run: --id: {fault}")
 
 

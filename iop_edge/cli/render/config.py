@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from iop_edge.config.references import escape
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_tree
+from iop_edge.schema.references import escape
 from iop_edge.schema.values import ReadTree
 
 

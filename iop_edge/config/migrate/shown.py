@@ -10,17 +10,18 @@ from typing import Any, Final
 from iop_edge.config.decode import Decoder, read_document
 from iop_edge.config.events import Event, EventReader
 from iop_edge.config.findings import Findings, Trail
-from iop_edge.config.formats import FORMS
 from iop_edge.config.mappings import is_ignored
 from iop_edge.config.migrate.edits import Change, Edit, edited
 from iop_edge.config.migrate.nodes import Mapping, Node, Scalar, Sequence, Text, compose
 from iop_edge.config.parsers import DEFAULT_PARSER
 from iop_edge.config.plans import Slot, unhurried_plan_of
-from iop_edge.config.scalars import holds_reference, is_null
+from iop_edge.config.scalars import is_null
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.config.texts import without_bom
+from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.redact import is_secret, reveals
+from iop_edge.schema.references import holds_reference
 from iop_edge.schema.table import Field
 from iop_edge.schema.values import REDACTED
 
@@ -79,8 +80,7 @@ class _Watcher(Decoder):
 def _may_be_secret(field: Field, text: str, map_key: str) -> bool:
     if holds_reference(text):
         return reveals(field, text, map_key)
-    has_form = not field.masked or FORMS[field.format].usual.fullmatch(text) is not None
-    return is_secret(field, text, map_key) or not has_form
+    return is_secret(field, text, map_key) or (field.masked and not has_format(field.format, text))
 
 
 def _root_values(root: Node) -> Iterator[tuple[Scalar, bool]]:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from iop_edge.config.formats import has_form
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import Problem, Problems, known, told
 from iop_edge.config.rules.inventory import Choice, InstanceEntry, Inventory, NodeEntry, placed
 from iop_edge.schema import table
+from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import Path
 from iop_edge.schema.values import ReadTree
 
@@ -81,7 +81,7 @@ def explain(name: str, named: Sequence[InstanceEntry], choice: Choice, path: Pat
         path: where the name is written.
         problems: what to record it in.
     """
-    if not has_form("identifier", name):
+    if not has_format("identifier", name):
         return
     if named:
         message = f"adapter instance {told(name)} is disabled"

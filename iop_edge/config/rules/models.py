@@ -3,9 +3,9 @@
 from itertools import pairwise
 from typing import Final
 
-from iop_edge.config.formats import has_form
 from iop_edge.config.problems import Problem, Problems, known, told
 from iop_edge.config.rules.inventory import Inventory, placed
+from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
 
@@ -31,7 +31,7 @@ def check(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
 
 def report_unknown_provider(identity: str, path: Path, inventory: Inventory, problems: Problems) -> None:
     """Record that there is no such provider, unless it may be one that could not be read, or no id at all."""
-    if not inventory.is_complete or not has_form("identifier", identity):
+    if not inventory.is_complete or not has_format("identifier", identity):
         return
     from difflib import get_close_matches
 
@@ -65,7 +65,7 @@ def _check_target(provider: ReadTree, entry: ReadTree, places: tuple[int, int], 
         return
     targets = [known(item) for item in served]
     text = known(target)
-    if text is not None and has_form("non_empty", text) and None not in targets:
+    if text is not None and has_format("non_empty", text) and None not in targets:
         message = f"provider {told(entry['id'])} does not serve {told(target)}"
         hint = f"it serves {', '.join(map(told, served[:10]))}"
         problems.add(Problem("model.target", _entry_path(places).child("target"), message, hint))

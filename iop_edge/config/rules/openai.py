@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from iop_edge.config.formats import has_form
 from iop_edge.config.headers import MESSAGE_HEADERS, PRINCIPAL_HEADER
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import Problem, Problems, known, told
 from iop_edge.config.rules import adapters
 from iop_edge.config.rules.inventory import Choice, InstanceEntry, Inventory, placed, section
 from iop_edge.config.rules.models import report_unknown_provider
+from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
 
@@ -70,7 +70,7 @@ class _Routes:
 
     def _check_target(self, route: ReadTree, instance: InstanceEntry, path: Path) -> None:
         target = known(route.get("target"))
-        if target is None or not has_form("non_empty", target) or not self._is_complete:
+        if target is None or not has_format("non_empty", target) or not self._is_complete:
             return
         name = instance.tree["name"]
         served = self._served.get((instance.node, name), set())

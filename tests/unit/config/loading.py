@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from textwrap import dedent
 
 from iop_edge.config.pipeline import check_sources, load_sources
-from iop_edge.config.references import ReferenceFailure
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.errors import Report
+from iop_edge.schema.references import ReferenceFailure
 
 BASE = """\
 edge: {id: e}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from iop_edge.config import files
-from iop_edge.config.references import ReferenceFailure
 from iop_edge.errors import ConfigError
+from iop_edge.schema.references import ReferenceFailure
 from tests.unit.config.loading import BASE
 
 

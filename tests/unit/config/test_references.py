@@ -6,7 +6,7 @@ import pytest
 
 from iop_edge.config.parsers import ParserFactory
 from iop_edge.config.pipeline import check_sources, load_sources
-from iop_edge.config.references import absolute_files, escape, parse
+from iop_edge.schema.references import absolute_files, escape, parse
 from iop_edge.schema.values import UNRESOLVED, Sourced
 from tests.unit.config import decoding
 from tests.unit.config.decoding import both_parsers

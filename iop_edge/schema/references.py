@@ -1,15 +1,32 @@
-"""References in values: `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` (CFG-06)."""
+"""References in values: `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}` (CFG-06).
+
+This is the only module that knows their grammar.
+"""
 
 import re
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple, Protocol
 
-_SPECIAL: Final = re.compile(r"\$\$|\$\{([^}]*)(\}?)")
-_ENV: Final = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
-_FILE: Final = re.compile(r"file:(.+)", re.DOTALL)
-_BARE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ANY: Final = "write ${env:NAME} or ${file:PATH}, or $${ for a literal ${"
+_NAME: Final = "[A-Za-z_][A-Za-z0-9_]*"
+_DOLLAR: Final = re.compile(
+    rf"""\$ (?:
+        \$                                                        # an escaped dollar sign
+      | \{{ env: (?P<env>{_NAME}) (?: :-(?P<default>[^}}]*) )? \}}
+      | \{{ file: (?P<file>[^}}]+) \}}
+      | \{{ (?P<other>[^}}]*) (?P<end>\}}?)                         # what is meant to be a reference
+    )""",
+    re.VERBOSE,
+)
 _ESCAPABLE: Final = re.compile(r"\$(?=[${])")
+_is_name: Final = re.compile(_NAME).fullmatch
+
+JSON_PATTERN: Final = r"\$\{(env|file):[^}]*\}"
+"""Finds a reference in a text, as a pattern of a JSON Schema; it accepts a little more than the grammar."""
+
+JSON_ANY_PATTERN: Final = r"(^|[^$])\$\{"
+"""Finds what begins a reference in a text, as a pattern of a JSON Schema."""
+
+_ANY: Final = "write ${env:NAME} or ${file:PATH}, or $${ for a literal ${"
 
 
 class ReferenceFailure(Exception):  # noqa: N818 - the domain's word; an error is what a load reports
@@ -31,7 +48,7 @@ class Resolver(Protocol):
 
 
 class ReferenceSyntaxError(ValueError):
-    """A text in which `${` begins no reference. `hint` says what to write; `blind_hint` says it without the text."""
+    """A text in which `${` begins no reference. `hint` says what to write; `blind_hint` does not quote the text."""
 
     def __init__(self, message: str, hint: str, blind_hint: str = "") -> None:
         super().__init__(message)
@@ -63,8 +80,13 @@ Reference = EnvReference | FileReference
 Part = str | EnvReference | FileReference
 
 
+def holds_reference(text: str) -> bool:
+    """Tell whether a text must be parsed: it has a reference in it, or an escaped dollar sign."""
+    return "${" in text or "$$" in text
+
+
 def parse(text: str) -> tuple[Part, ...]:
-    """Split a text into its references and what stands between them, `$$` read as `$`.
+    """Split a text into its references and the literal texts between them; `$$` is read as `$`.
 
     Raises:
         ReferenceSyntaxError: `${` begins no reference.
@@ -72,7 +94,7 @@ def parse(text: str) -> tuple[Part, ...]:
     parts: list[Part] = []
     literal = ""
     position = 0
-    for match in _SPECIAL.finditer(text):
+    for match in _DOLLAR.finditer(text):
         literal += text[position : match.start()]
         position = match.end()
         if match.group() == "$$":
@@ -81,27 +103,32 @@ def parse(text: str) -> tuple[Part, ...]:
         if literal:
             parts.append(literal)
             literal = ""
-        parts.append(_reference(match.group(1), closed=bool(match.group(2))))
+        parts.append(_reference(match))
     literal += text[position:]
     if literal or not parts:
         parts.append(literal)
     return tuple(parts)
 
 
-def _reference(inside: str, *, closed: bool) -> Reference:
-    if not closed:
-        raise ReferenceSyntaxError("a reference that is not closed", "write ${env:NAME}, or $${ for a literal ${")
-    if "${" in inside:
+def _reference(match: re.Match[str]) -> Reference:
+    env, default, file, other, end = match.group("env", "default", "file", "other", "end")
+    if "${" in (default or file or other or ""):
+        if other is not None and not end:
+            raise _not_closed()
         raise ReferenceSyntaxError("references do not nest", "resolve the inner one where the environment is set")
-    env = _ENV.fullmatch(inside)
     if env is not None:
-        return EnvReference(env.group(1), env.group(2))
-    file = _FILE.fullmatch(inside)
+        return EnvReference(env, default)
     if file is not None:
-        return FileReference(file.group(1))
-    if _BARE_NAME.fullmatch(inside):
-        raise ReferenceSyntaxError("not a reference", f"write ${{env:{inside}}}, or $${{ for a literal ${{", _ANY)
+        return FileReference(file)
+    if not end:
+        raise _not_closed()
+    if _is_name(other):
+        raise ReferenceSyntaxError("not a reference", f"write ${{env:{other}}}, or $${{ for a literal ${{", _ANY)
     raise ReferenceSyntaxError("not a reference", _ANY)
+
+
+def _not_closed() -> ReferenceSyntaxError:
+    return ReferenceSyntaxError("the reference is not closed", "write ${env:NAME}, or $${ for a literal ${")
 
 
 def lookup(reference: Reference, base_dir: str, resolver: Resolver) -> str:
@@ -112,10 +139,6 @@ def lookup(reference: Reference, base_dir: str, resolver: Resolver) -> str:
     """
     if isinstance(reference, FileReference):
         return resolver.file(reference.path, base_dir)
-    return _variable(reference, resolver)
-
-
-def _variable(reference: EnvReference, resolver: Resolver) -> str:
     value = resolver.env(reference.name)
     if reference.default is not None and not value:
         return reference.default
