@@ -1,4 +1,4 @@
-"""Where a command reads and writes."""
+"""Where a command reads and writes, and in which colours."""
 
 import io
 import json
@@ -7,19 +7,48 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final, TextIO, cast
+from enum import Enum
+from typing import Final, NamedTuple, TextIO, cast
 
-from iop_edge.cli.style import Style
+from iop_edge.documents import json_text
 
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
+
+
+class Paint(Enum):
+    """What the colour of a text means; the value is its ANSI code."""
+
+    GOOD = "32"
+    BAD = "1;31"
+    CAUTION = "33"
+    PLACE = "1"
+    FAINT = "2"
+
+
+class Style(NamedTuple):
+    """Colours text, or leaves it as it is."""
+
+    coloured: bool
+
+    @classmethod
+    def of(cls, stream: TextIO, environ: Mapping[str, str]) -> "Style":
+        """Return the style for a stream: coloured only on a terminal, and never when `NO_COLOR` is set."""
+        plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+        return cls(stream.isatty() and not plain)
+
+    def paint(self, text: str, paint: Paint) -> str:
+        """Return the text with the codes of its colour."""
+        return f"\x1b[{paint.value}m{text}\x1b[0m" if self.coloured and text else text
+
+
+PLAIN = Style(coloured=False)
 
 
 class Console:
     """The standard streams and the environment of one run of the command.
 
-    Results go to standard output, everything else to standard error. A reader that goes away, as in
-    `iop-edge ... | head`, is no fault: what is written after that is dropped, and the exit code stays what the command
-    found out.
+    Results go to standard output, everything else to standard error. When the reader goes away, as in
+    `iop-edge ... | head`, further output is dropped and the exit code stays as it would have been.
     """
 
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO, environ: Mapping[str, str]) -> None:
@@ -32,7 +61,7 @@ class Console:
 
     @classmethod
     def of_process(cls) -> "Console":
-        """Return the console of this process. What its streams cannot encode or decode passes as escapes."""
+        """Return the console of this process. Text that its streams cannot encode or decode becomes escapes."""
         stdin = _prepared(sys.stdin, "r", "surrogateescape")
         stdout = _prepared(sys.stdout, "w", "backslashreplace")
         stderr = _prepared(sys.stderr, "w", "backslashreplace")
@@ -42,36 +71,36 @@ class Console:
         """Write a result."""
         _write(self._stdout, text)
 
-    def document(self, text: str) -> None:
-        """Write a result that is a JSON document: what the stream cannot encode passes as JSON's own escapes."""
-        _write(self._stdout, _encodable(text, self._stdout.encoding))
+    def document(self, value: object) -> None:
+        """Write plain JSON values as a document; characters that the stream cannot encode become JSON escapes."""
+        _write(self._stdout, _encodable(json_text(value), self._stdout.encoding))
 
     def note(self, text: str) -> None:
-        """Write something that is no result: a fault, or progress. Where nobody can read it, it changes nothing."""
+        """Write an error or a notice. If nobody can read it, nothing else changes."""
         with suppress(OSError):
             _write(self._stderr, text)
 
     @property
     def redraws(self) -> bool:
-        """Whether results can be shown in place of those before them."""
+        """Whether a result can replace the one before it on the screen."""
         return self._stdout.isatty()
 
     @property
     def shows_progress(self) -> bool:
-        """Whether somebody sees progress as it is made."""
+        """Whether progress is visible to somebody."""
         return self._stderr.isatty()
 
     def redraw(self, text: str) -> None:
-        """Write a result on a terminal in place of all that stands there."""
+        """Clear the terminal and write a result."""
         _write(self._stdout, f"\x1b[H\x1b[2J{text}")
 
     def progress(self, text: str) -> None:
-        """Write a line on a terminal in place of the one before; the empty text takes it away."""
+        """Replace the progress line on a terminal; the empty text removes it."""
         if self.shows_progress:
             _write_raw(self._stderr, f"\r\x1b[K{text}")
 
     def settle(self) -> None:
-        """Give up what a stream could not take: the interpreter would try again, and end with a code of its own."""
+        """Drop unwritten output: the interpreter would try again at exit, and fail with an exit code of its own."""
         for stream in (self._stdout, self._stderr):
             try:
                 stream.flush()
@@ -80,7 +109,7 @@ class Console:
 
 
 def _prepared(stream: TextIO | None, mode: str, errors: str) -> TextIO:
-    """Return a stream of the process that takes any text; one that was closed before the start is one to nowhere."""
+    """Make a stream accept any text; in place of one that was closed before the start, return one to nowhere."""
     if stream is None:
         return cast("TextIO", open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123 - open until the end
     if isinstance(stream, io.TextIOWrapper):
@@ -89,7 +118,7 @@ def _prepared(stream: TextIO | None, mode: str, errors: str) -> TextIO:
 
 
 def _encodable(document: str, encoding: str | None) -> str:
-    """Return a JSON document with escapes where an encoding lacks something; only its texts hold more than ASCII."""
+    """Escape what the encoding lacks. In a JSON document, only strings hold more than ASCII."""
     try:
         document.encode(encoding or "utf-8")
     except UnicodeEncodeError:
@@ -114,7 +143,7 @@ def _write_raw(stream: TextIO, text: str) -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Send what follows nowhere, so that the interpreter's last flush does not meet the same fault again."""
+    """Send further output nowhere, so that the interpreter's last flush does not fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -1,22 +1,19 @@
 """The entry of the command: finds the command, runs it, and turns every outcome into an exit code.
 
-Nothing heavy is imported here: `iop-edge --help` loads neither gRPC nor the generated messages.
+Only words and summaries of commands are here: `--help` imports no command, neither gRPC nor the generated messages.
 """
 
-import argparse
 import importlib
-import inspect
 import sys
-from collections.abc import Sequence
-from typing import Final, NoReturn, Protocol, cast
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple, NoReturn
 
-from iop_edge.cli import registry
+from iop_edge.cli.command import Command, ExitCode, UsageError
 from iop_edge.cli.console import Console
-from iop_edge.cli.exit_codes import ExitCode, UsageError
 from iop_edge.errors import ConfigError, EdgeError
 
 INTERRUPTED: Final = 130
-"""The exit code of a command that the user stopped, as shells have it."""
+"""The exit code of a command that the user interrupted, by the convention of shells."""
 
 TRACEBACK_VARIABLE: Final = "IOP_EDGE_TRACEBACK"
 
@@ -24,26 +21,61 @@ _EXIT_CODES: Final = """\
 exit codes:
   0   fine: valid, applied, no difference
   1   rejected, or violations
-  2   called in a wrong way
+  2   wrong arguments
   3   restart required
-  4   the Edge cannot be reached, or a fault of the system or the program
+  4   the Edge cannot be reached, or the system or the program failed
   10  config diff: live changes only
 """
 
 
-class _CommandModule(Protocol):
-    """What each module of `iop_edge.cli.commands` has."""
+class Entry(NamedTuple):
+    """A command in the list: the words that call it, the module of its function, and a summary for `--help`."""
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    words: tuple[str, ...]
+    module: str
+    summary: str
 
-    def run(self, arguments: argparse.Namespace, console: Console) -> ExitCode: ...
+    @property
+    def name(self) -> str:
+        """The words as a person types them."""
+        return " ".join(self.words)
+
+    def load(self) -> Command:
+        """Import the command."""
+        module = importlib.import_module(f"iop_edge.cli.commands.{self.module}")
+        found: Command = getattr(module, "_".join(self.words).replace("-", "_"))
+        return found
 
 
-class _Parser(argparse.ArgumentParser):
-    """Reports a usage error as the command reports all faults: argparse would write to standard error by itself."""
+COMMANDS: Final = (
+    Entry(("config", "check"), "configs", "check a config and list everything that is wrong with it"),
+    Entry(("config", "show"), "configs", "print a config in its normalized form, without secrets"),
+    Entry(("config", "diff"), "configs", "compare two configs, and tell what the changes cost"),
+    Entry(("config", "explain"), "authoring", "describe a field: type, default, constraints, refresh class"),
+    Entry(("config", "schema"), "authoring", "print the JSON Schema for editors"),
+    Entry(("config", "export"), "configs", "write a config as protobuf, with its secrets, for Go services"),
+    Entry(("config", "init"), "authoring", "write a small config to start from"),
+    Entry(("config", "migrate"), "authoring", "turn a file of an old release into the current shape"),
+    Entry(("config", "hash-token"), "authoring", "make a principal_tokens entry from a token"),
+    Entry(("config", "refresh"), "edge", "propose a config to the running Edge: dry run or apply"),
+    Entry(("config", "confirm"), "edge", "keep a revision that would otherwise be reverted"),
+    Entry(("config", "history"), "edge", "list past attempts to change the running config"),
+    Entry(("config", "rollback"), "edge", "go back to the config of an old revision"),
+    Entry(("serve",), "run", "run an Edge"),
+    Entry(("status",), "edge", "show the state of the running Edge"),
+    Entry(("explain-dispatch",), "dispatch", "explain which provider a new request would get or wait for"),
+    Entry(("node", "run"), "run", "run a reference Node"),
+    Entry(("node", "payload"), "configs", "print what the Edge would push to a Node, without secrets"),
+    Entry(("demo",), "demo", "one Edge and three Nodes on this machine: push, dry run, apply, status"),
+)
 
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\nsee {self.prog} --help")
+
+class Selection(NamedTuple):
+    """What the first words of a command line name: a command, or a group of commands."""
+
+    words: tuple[str, ...]
+    entry: Entry | None
+    rest: Sequence[str]
 
 
 def entry() -> NoReturn:
@@ -55,11 +87,11 @@ def entry() -> NoReturn:
 
 
 def run(argv: Sequence[str], console: Console) -> int:
-    """Run a command and return its exit code. No outcome is an exception, and no traceback is shown unasked."""
+    """Run a command and return its exit code. It never raises, and shows a traceback only on demand."""
     try:
         return _dispatch(argv, console)
     except SystemExit as stop:
-        # From argparse, which has said what there is to say.
+        # argparse has already printed why.
         return stop.code if isinstance(stop.code, int) else ExitCode.FINE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -68,7 +100,7 @@ def run(argv: Sequence[str], console: Console) -> int:
 
 
 def _conclude(fault: Exception, console: Console) -> ExitCode:
-    """Say why a command ended early, and return the exit code for it."""
+    """Print why a command failed, and return its exit code."""
     match fault:
         case UsageError():
             console.note(f"iop-edge: {fault}")
@@ -89,51 +121,72 @@ def _conclude(fault: Exception, console: Console) -> ExitCode:
 
 
 def _dispatch(argv: Sequence[str], console: Console) -> int:
-    selection = registry.select(argv)
-    if selection.command is not None:
-        return _run_command(selection.command, selection.rest, console)
-    option = selection.rest[0] if selection.rest else ""
-    if option == "--version" and not selection.words:
+    words, chosen, rest = select(argv)
+    if chosen is not None:
+        command = chosen.load()
+        return command.run(command.parser(chosen.name).parse_intermixed_args(rest), console)
+    option = rest[0] if rest else ""
+    if option == "--version" and not words:
         from importlib.metadata import version
 
         console.result(f"iop-edge {version('iop_edge')}")
         return ExitCode.FINE
     if option in ("-h", "--help"):
-        console.result(_group_help(selection.words))
+        console.result(_group_help(words))
         return ExitCode.FINE
     if option:
         raise UsageError(f"no option {option} before a command; see iop-edge --help")
-    console.note(_group_help(selection.words))
+    console.note(_group_help(words))
     return ExitCode.USAGE
 
 
-def _run_command(command: registry.Command, argv: Sequence[str], console: Console) -> int:
-    module = importlib.import_module(command.module)
-    parser = _Parser(
-        prog=f"iop-edge {command.name}",
-        description=inspect.cleandoc(module.__doc__ or command.summary),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    implementation = cast("_CommandModule", module)
-    implementation.add_arguments(parser)
-    return implementation.run(parser.parse_intermixed_args(argv), console)
+def below(words: tuple[str, ...]) -> Iterator[Entry]:
+    """Yield the commands that begin with these words."""
+    return (entry for entry in COMMANDS if entry.words[: len(words)] == words)
+
+
+def select(argv: Sequence[str]) -> Selection:
+    """Find the command that the arguments begin with; an option ends the search.
+
+    Raises:
+        UsageError: there is no such command.
+    """
+    words: tuple[str, ...] = ()
+    for position, word in enumerate(argv):
+        if word.startswith("-"):
+            return Selection(words, None, argv[position:])
+        candidates = sorted({entry.words[len(words)] for entry in below(words)})
+        if word not in candidates:
+            raise UsageError(_unknown(words, word, candidates))
+        words = (*words, word)
+        found = next((entry for entry in below(words) if entry.words == words), None)
+        if found is not None:
+            return Selection(words, found, argv[position + 1 :])
+    return Selection(words, None, ())
+
+
+def _unknown(words: tuple[str, ...], word: str, candidates: Sequence[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, candidates, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(candidates)}"
+    return f"no command {' '.join((*words, word))!r}; {hint}"
 
 
 def _group_help(words: tuple[str, ...]) -> str:
     prefix = " ".join(("iop-edge", *words))
-    commands = list(registry.below(words))
-    width = max(len(command.name) for command in commands)
-    listed = "".join(f"  {command.name:{width}}  {command.summary}\n" for command in commands)
-    return f"usage: {prefix} COMMAND [--help] ...\n\n{listed}\n{_EXIT_CODES}"
+    listed = list(below(words))
+    width = max(len(entry.name) for entry in listed)
+    lines = "".join(f"  {entry.name:{width}}  {entry.summary}\n" for entry in listed)
+    return f"usage: {prefix} COMMAND [--help] ...\n\n{lines}\n{_EXIT_CODES}"
 
 
 def _internal(fault: Exception, wants_traceback: str) -> str:
-    """Name a fault by its type and place: its text could quote a config, and a config holds secrets (CFG-08)."""
+    """Name a fault by its type and place only: its text could quote a config, and a config holds secrets (CFG-08)."""
     import traceback
 
     frames = traceback.extract_tb(fault.__traceback__)
     line = f"iop-edge: internal fault: {type(fault).__name__} at {frames[-1].filename}:{frames[-1].lineno}"
     if wants_traceback:
         return f"{''.join(traceback.format_list(frames))}{line}"
-    return f"{line} ({TRACEBACK_VARIABLE}=1 shows the way there)"
+    return f"{line} (set {TRACEBACK_VARIABLE}=1 for a traceback)"

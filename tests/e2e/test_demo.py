@@ -3,16 +3,16 @@
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from iop_edge.cli.demo import processes, story
-from iop_edge.cli.demo.files import SOCKET, Edit, make_directory
-from iop_edge.cli.demo.processes import DemoError, Processes
-from iop_edge.cli.demo.story import tell_story
+from iop_edge.cli.command import ExitCode
+from iop_edge.cli.commands import demo as module
+from iop_edge.cli.commands.demo import SOCKET, DemoError, Stage, make_directory, run_demo
 from tests.e2e.processes import clean_environ, running, session
 from tests.support import PATIENCE, run
 
@@ -84,43 +84,44 @@ def test_long_name_of_the_temporary_directory_leaves_room_for_sockets(
     assert not Path(name).exists()
 
 
-@pytest.mark.parametrize(
-    ("edit", "expected"),
-    [
-        (Edit("        capacity: 4", "        capacity: 9"), "capacity: 4 -> 8"),
-        (Edit("        no such line", ""), "no such line"),
-    ],
-)
-def test_step_that_turns_out_otherwise_ends_the_demo(
-    temp: Path, monkeypatch: pytest.MonkeyPatch, edit: Edit, expected: str
-) -> None:
+def test_step_that_fails_ends_the_demo_and_leaves_nothing(temp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(temp))
-    monkeypatch.setattr(story, "_MORE_CAPACITY", edit)
-    with pytest.raises(DemoError, match=expected):
-        run(tell_story(lambda _: None, {}))
+    monkeypatch.setattr(module, "_CAPACITY", "no such line {}")
+    with pytest.raises(DemoError, match="no such line"):
+        run(run_demo(lambda _: None, {}))
     assert list(temp.iterdir()) == []
+
+
+@pytest.mark.parametrize(("code", "shows"), [(ExitCode.FINE, "no such text"), (ExitCode.REJECTED, "iop-edge")])
+def test_command_that_turns_out_otherwise_is_a_fault(tmp_path: Path, code: ExitCode, shows: str) -> None:
+    stage = Stage(lambda _: None, tmp_path, clean_environ())
+    with pytest.raises(DemoError, match="exit code"):
+        run(stage.run("--version", code=code, shows=(shows,)))
 
 
 def test_daemon_that_ends_early_is_told_with_its_last_words(tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with Processes(tmp_path, clean_environ()) as started:
-            daemon = await started.start("the Edge", "serve", "none.yaml", "--state-dir", "state")
-            with pytest.raises(DemoError, match=r"(?s)the Edge ended with exit code 1.*none\.yaml"):
-                await daemon.said("iop-edge: ready")
+        stage = Stage(lambda _: None, tmp_path, clean_environ())
+        await stage.start("edge", "serve", "none.yaml", "--state-dir", "state")
+        with pytest.raises(DemoError, match=r"(?s)edge ended with exit code 1.*none\.yaml"):
+            await stage.logged("edge", "iop-edge: ready")
+        assert await stage.stop() == {"edge": 1}
 
     run(scenario())
 
 
 def test_daemon_that_does_not_stop_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deaf = "trap '' TERM; echo up >&2; exec sleep 60"
-    monkeypatch.setattr(processes, "STOP_SECONDS", 0.01)
-    monkeypatch.setattr(processes, "_command", lambda _: ("/bin/sh", "-c", deaf))
+    deaf = tmp_path / "deaf"
+    deaf.write_text("#!/bin/sh\ntrap '' TERM; echo up >&2; exec sleep 60\n", encoding="utf-8")
+    deaf.chmod(0o755)
+    monkeypatch.setattr(module, "_STOP_SECONDS", 0.01)
+    monkeypatch.setattr(sys, "executable", str(deaf))
 
     async def scenario() -> dict[str, int]:
-        async with Processes(tmp_path, clean_environ()) as started:
-            daemon = await started.start("deaf")
-            await daemon.said("up")
-            return await started.stop_all()
+        stage = Stage(lambda _: None, tmp_path, clean_environ())
+        await stage.start("deaf")
+        await stage.logged("deaf", "up")
+        return await stage.stop()
 
     assert run(scenario()) == {"deaf": -signal.SIGKILL}
 

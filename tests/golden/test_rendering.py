@@ -1,17 +1,12 @@
 import pytest
 
+from iop_edge.cli.console import PLAIN, Style
 from iop_edge.cli.render.explain import explanation_json, explanation_text
-from iop_edge.cli.render.github import report_github
-from iop_edge.cli.render.history import history_json, history_text
-from iop_edge.cli.render.report import report_text
-from iop_edge.cli.render.report_json import report_json
-from iop_edge.cli.render.result import diff_text, refresh_text
-from iop_edge.cli.render.sarif import report_sarif
+from iop_edge.cli.render.report import report_github, report_sarif, report_text
+from iop_edge.cli.render.result import diff_text, history_text, refresh_text
 from iop_edge.cli.render.status import status_text
-from iop_edge.cli.render.text import json_text
-from iop_edge.cli.style import PLAIN, Style
 from iop_edge.client.status import StatusSnapshot
-from iop_edge.documents import document
+from iop_edge.documents import document, json_text
 from iop_edge.errors import Report
 from iop_edge.refresh.result import Attempt, RefreshResult
 from iop_edge.schema.explain import explain
@@ -27,7 +22,7 @@ REPORTS = {"violations": samples.VIOLATIONS, "warnings": samples.WARNINGS, "vali
 @pytest.mark.parametrize(("name", "report"), REPORTS.items())
 def test_report(name: str, report: Report) -> None:
     assert_golden(f"report-{name}.txt", report_text(report, PLAIN, ok=report.ok))
-    assert_golden(f"report-{name}.json", json_text(report_json(report, ok=report.ok)))
+    assert_golden(f"report-{name}.json", json_text({"ok": report.ok, **document(report, without="excerpts")}))
     assert_golden(f"report-{name}.github.txt", report_github(report, ok=report.ok))
     assert_golden(f"report-{name}.sarif.json", json_text(report_sarif(report, "1.2.3")))
 
@@ -58,7 +53,7 @@ def test_status(name: str, status: StatusSnapshot) -> None:
 @pytest.mark.parametrize(("name", "attempts"), {"some": samples.ATTEMPTS, "none": ()}.items())
 def test_history(name: str, attempts: tuple[Attempt, ...]) -> None:
     assert_golden(f"history-{name}.txt", history_text(attempts, PLAIN))
-    assert_golden(f"history-{name}.json", json_text(history_json(attempts)))
+    assert_golden(f"history-{name}.json", json_text({"entries": [document(attempt) for attempt in attempts]}))
 
 
 @pytest.mark.contract("CFG-09")

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iop_edge.cli.render.github import report_github
-from iop_edge.cli.render.report import report_text
-from iop_edge.cli.render.report_json import report_json
-from iop_edge.cli.render.sarif import report_sarif
-from iop_edge.cli.style import PLAIN
+from iop_edge.cli.console import PLAIN
+from iop_edge.cli.render.report import report_github, report_sarif, report_text
 from iop_edge.config.pipeline import check_sources
 from iop_edge.config.source import Source
+from iop_edge.documents import document
 from iop_edge.errors import MAX_FILE_NAME, MAX_TEXT, Report, Span, Violation, shortened
 from tests.support import EXAMPLES
 from tests.unit.config.loading import World
@@ -73,7 +71,7 @@ def _assert_short(report: Report) -> None:
     texts = (
         report_text(report, PLAIN, ok=False),
         report_github(report, ok=False),
-        json.dumps(report_json(report, ok=False), indent=1, ensure_ascii=False),
+        json.dumps(document(report, without="excerpts"), indent=1, ensure_ascii=False),
         json.dumps(report_sarif(report, "1"), indent=1, ensure_ascii=False),
     )
     for text in texts:

@@ -1,4 +1,4 @@
-"""How results look: as text for people, as JSON and other forms for programs.
+"""How results look: as text for people, and as JSON and other formats for programs.
 
-A renderer takes a result and returns text. It writes nothing, and none of what it takes holds a secret.
+A renderer takes a result and returns text or plain JSON values. It writes nothing, and what it takes holds no secret.
 """

@@ -1,6 +1,8 @@
-"""A config as JSON for programs."""
+"""A config, or the payload of a Node, as plain JSON values and as YAML."""
 
 from typing import Any
+
+import yaml
 
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_tree
@@ -9,15 +11,26 @@ from iop_edge.schema.values import ReadTree
 
 
 def config_json(tree: ReadTree) -> dict[str, Any]:
-    """Return a normalized tree as plain JSON values that are a config again (NRM-07).
+    """Return a normalized tree as plain JSON values that are again a config (NRM-07).
 
     They are redacted, in the order of the schema, with every list present that may be empty.
     """
-    return with_lists(redact_tree(table.root(), _escaped(tree)), table.root())
+    return _with_lists(redact_tree(table.root(), _escaped(tree)), table.root())
+
+
+def payload_json(tree: ReadTree) -> dict[str, Any]:
+    """Return the tree of a payload as plain JSON values: redacted, every list present, in the order of the proto."""
+    message = table.message("NodeConfigPayload")
+    return _with_lists(redact_tree(message, tree), message)
+
+
+def yaml_text(value: dict[str, Any]) -> str:
+    """Return plain JSON values as YAML."""
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120))
 
 
 def _escaped(value: Any) -> Any:
-    """Return a value with its texts as a config has them; a reference is kept as it is written."""
+    """Escape the texts of a value as a config needs them; references stay as they are written."""
     if isinstance(value, dict):
         return {key: _escaped(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -25,20 +38,15 @@ def _escaped(value: Any) -> Any:
     return escape(value) if isinstance(value, str) else value
 
 
-def with_lists(shown: dict[str, Any], message: table.Message) -> dict[str, Any]:
-    """Return a shown message with an empty list for each that it does not hold, where an empty one means the same."""
+def _with_lists(shown: dict[str, Any], message: table.Message) -> dict[str, Any]:
+    """Add an empty list for each that the message lacks, where an empty one means the same."""
     complete: dict[str, Any] = {}
     for name, field in message.fields.items():
         if name in shown:
-            complete[name] = _with_lists(shown[name], field)
+            value, is_message = shown[name], field.kind is table.Kind.MESSAGE
+            if is_message and field.repeated:
+                value = [_with_lists(item, field.message()) for item in value]
+            complete[name] = _with_lists(value, field.message()) if is_message and not field.repeated else value
         elif field.repeated and not field.shorthand_for and not field.min_items:
             complete[name] = []
     return complete
-
-
-def _with_lists(value: Any, field: table.Field) -> Any:
-    if field.kind is not table.Kind.MESSAGE:
-        return value
-    if field.repeated:
-        return [with_lists(item, field.message()) for item in value]
-    return with_lists(value, field.message())

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from iop_edge.cli.console import Paint, Style
 from iop_edge.cli.render.text import NO_NUMBER, Cell, printable, shortened, table
-from iop_edge.cli.style import Paint, Style
 from iop_edge.pool.explain import Candidate
 from iop_edge.pool.explanation import Explanation
 from iop_edge.pool.refusal import RefusalReason

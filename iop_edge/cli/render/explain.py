@@ -1,12 +1,12 @@
-"""What the schema says of a field."""
+"""What the schema says of a field, for `config explain`."""
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any, Final
 
+from iop_edge.cli.console import Paint, Style
 from iop_edge.cli.render.text import table
-from iop_edge.cli.style import Paint, Style
+from iop_edge.documents import document
 from iop_edge.schema.explain import Explanation
 from iop_edge.schema.table import RefreshClass
 
@@ -31,11 +31,10 @@ def explanation_text(explanation: Explanation, style: Style) -> str:
 
 
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation as plain JSON values."""
-    shown = asdict(explanation)
-    shown["refresh"] = _class_word(explanation.refresh)
-    for child, source in zip(shown["children"], explanation.children, strict=True):
-        child["refresh"] = _class_word(source.refresh)
+    """Return an explanation as plain JSON values; a field without a refresh class has an empty one."""
+    shown = document(explanation)
+    for item in (shown, *shown["children"]):
+        item["refresh"] = item["refresh"] or ""
     return shown
 
 

@@ -1,14 +1,23 @@
-"""What is wrong with a config, for people: place, path, message, rule; then the source line with a caret."""
+"""What is wrong with a config: as text, as annotations of a GitHub workflow, and as SARIF 2.1.0 for code scanning."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
 
+from iop_edge.cli.console import PLAIN, Paint, Style
 from iop_edge.cli.render.text import counted, printable
-from iop_edge.cli.style import Paint, Style
 from iop_edge.errors import Excerpt, Report, Span, Violation
+from iop_edge.rules import Rule
+
+_SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_MEANINGS: Final[Mapping[str, str]] = {rule: rule.meaning for rule in Rule}
 
 
 def report_text(report: Report, style: Style, *, ok: bool) -> str:
-    """Return every violation and warning of a report, and the verdict that the exit code comes from too."""
+    """Return every violation and warning of a report, and the verdict.
+
+    A violation is a line with its place, path, message and rule, then the source line with a caret.
+    """
     lines = [
         *violation_lines(report.violations, report.excerpts, style),
         *unlisted(report.total, len(report.violations)),
@@ -19,7 +28,7 @@ def report_text(report: Report, style: Style, *, ok: bool) -> str:
 
 
 def unlisted(total: int, listed: int) -> Iterator[str]:
-    """Yield the line that says how many violations are not listed, if there are any."""
+    """Yield a line with the number of violations that are not listed, if any."""
     if total > listed:
         yield f"... and {total - listed} more"
 
@@ -37,7 +46,7 @@ def warning_lines(warnings: Iterable[Violation], excerpts: Mapping[Span, Excerpt
 
 
 def verdict(report: Report, style: Style, *, ok: bool) -> str:
-    """Return whether a config is valid, in a word, and how many violations and warnings there are, listed or not."""
+    """Return whether a config is valid, and the number of violations and warnings, listed or not."""
     word = style.paint("valid", Paint.GOOD) if ok else style.paint("not valid", Paint.BAD)
     counts = [counted(report.total, "violation")] if report.total else []
     counts += [counted(len(report.warnings), "warning")] if report.warnings else []
@@ -56,3 +65,85 @@ def _lines(
     if excerpt is not None:
         yield f"    {excerpt.text}"
         yield f"    {' ' * excerpt.caret}{style.paint('^', paint)}"
+
+
+def report_github(report: Report, *, ok: bool) -> str:
+    """Return a workflow command for each finding and, for the log, the verdict."""
+    errors = [_command("error", violation) for violation in report.violations]
+    warnings = [_command("warning", warning) for warning in report.warnings]
+    unlisted = report.total - len(report.violations)
+    more = [f"::error::and {unlisted} more"] if unlisted else []
+    return "\n".join([*errors, *more, *warnings, verdict(report, PLAIN, ok=ok)])
+
+
+def _command(level: str, violation: Violation) -> str:
+    properties = {"title": violation.rule}
+    if violation.span is not None:
+        properties |= {"file": violation.span.file}
+        if violation.span.line:
+            properties |= {"line": str(violation.span.line), "col": str(violation.span.column)}
+    rendered = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    path = f"{violation.path}: " if violation.path else ""
+    hint = f" ({violation.hint})" if violation.hint else ""
+    return f"::{level} {rendered}::{_data(path + violation.message + hint)}"
+
+
+def _data(text: str) -> str:
+    lines = text.replace("%", "%25").replace("\r", "").split("\n")
+    return "%0A".join(printable(line) for line in lines)
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def report_sarif(report: Report, version: str) -> dict[str, Any]:
+    """Return the log of one run of a version of the program."""
+    rules = sorted({finding.rule for finding in (*report.violations, *report.warnings)})
+    driver = {"name": "iop-edge", "version": version, "rules": [_rule(rule) for rule in rules]}
+    results = [
+        *(_result("error", violation, rules) for violation in report.violations),
+        *(_result("warning", warning, rules) for warning in report.warnings),
+    ]
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+        # The list of violations is bounded; this is their true number.
+        "properties": {"total": report.total},
+    }
+    return {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: str) -> dict[str, Any]:
+    return {"id": rule, "shortDescription": {"text": _MEANINGS[rule]}}
+
+
+def _result(level: str, finding: Violation, rules: list[str]) -> dict[str, Any]:
+    hint = f" ({finding.hint})" if finding.hint else ""
+    path = f"{finding.path}: " if finding.path else ""
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": rules.index(finding.rule),
+        "level": level,
+        "message": {"text": f"{path}{finding.message}{hint}"},
+    }
+    if finding.span is not None:
+        result["locations"] = [_location(finding)]
+    return result
+
+
+def _location(finding: Violation) -> dict[str, Any]:
+    assert finding.span is not None
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.span.file)}}
+    if finding.span.line:
+        physical["region"] = {"startLine": finding.span.line, "startColumn": finding.span.column}
+    location: dict[str, Any] = {"physicalLocation": physical}
+    if finding.path:
+        location["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
+    return location
+
+
+def _uri(file: str) -> str:
+    path = quote(file, errors="surrogateescape")
+    return f"file://{path}" if path.startswith("/") else path

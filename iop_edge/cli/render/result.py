@@ -1,12 +1,13 @@
-"""The result of a refresh, for people."""
+"""The result of a refresh, and past attempts, for people."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
+from iop_edge.cli.console import Paint, Style
 from iop_edge.cli.render.report import unlisted, violation_lines, warning_lines
 from iop_edge.cli.render.text import NO_NUMBER, counted, printable, shortened, table, value_text
-from iop_edge.cli.style import Paint, Style
-from iop_edge.refresh.result import Change, ChangeKind, Mode, NodeOutcome, NodeReport, RefreshResult, Status
+from iop_edge.refresh.result import Attempt, Change, ChangeKind, Mode, NodeOutcome, NodeReport, RefreshResult, Status
 from iop_edge.schema.explain import explain
 from iop_edge.schema.table import RefreshClass
 
@@ -14,6 +15,7 @@ _SIGNS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.MODI
 _STATUS_PAINT: Final = {Status.APPLIED: Paint.GOOD, Status.RESTART_REQUIRED: Paint.CAUTION, Status.REJECTED: Paint.BAD}
 _CLASS_PAINT: Final = {RefreshClass.LIVE: Paint.GOOD, RefreshClass.RESTART: Paint.CAUTION}
 _LONGEST_VALUE: Final = 120
+_HISTORY_HEADER: Final = ("ID", "TIME", "ACTOR", "TRIGGER", "STATUS", "COMMITTED", "REVISION", "CHANGED")
 _GOOD_OUTCOMES: Final = frozenset({NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED})
 
 
@@ -23,12 +25,12 @@ def refresh_text(result: RefreshResult, style: Style) -> str:
 
 
 def diff_text(result: RefreshResult, style: Style) -> str:
-    """Return the result of a comparison of two configs, in which no Edge took part."""
+    """Return the result of comparing two configs without an Edge."""
     return "\n".join([_comparison(result, style), *_body(result, style)])
 
 
 def change_lines(changes: Iterable[Change], style: Style) -> Iterator[str]:
-    """Yield a line a change: its class, a sign, its path, and its values where they may be shown."""
+    """Yield a line for each change: its class, a sign, its path, and its values where they may be shown."""
     for change in changes:
         refresh_class = style.paint(f"{change.refresh_class.value:7}", _CLASS_PAINT[change.refresh_class])
         yield f"  {refresh_class}  {_SIGNS[change.kind]} {printable(change.path)}{_values(change)}"
@@ -42,7 +44,7 @@ def _values(change: Change) -> str:
     if change.before is None and change.after is None:
         return ": changed, not shown"
     if change.before == change.after:
-        return f": {shortened(value_text(change.after), _LONGEST_VALUE)}, which is another value now"
+        return f": {shortened(value_text(change.after), _LONGEST_VALUE)}, whose value has changed"
     absent = "(not shown)" if explain(change.path).sensitive else "unset"
     before, after = (
         absent if value is None else shortened(value_text(value), _LONGEST_VALUE)
@@ -77,8 +79,8 @@ def _amount(result: RefreshResult) -> str:
         return counted(result.violations_total, "violation")
     restart = sum(change.refresh_class is RefreshClass.RESTART for change in result.changes)
     live = len(result.changes) - restart
-    parts = [f"{counted(live, 'change')} live"] if live else []
-    parts += [f"{counted(restart, 'change')} at a restart"] if restart else []
+    parts = [counted(live, "live change")] if live else []
+    parts += [counted(restart, "restart change")] if restart else []
     return ", ".join(parts) or "no change"
 
 
@@ -90,7 +92,7 @@ def _body(result: RefreshResult, style: Style) -> Iterator[str]:
     yield from warning_lines(result.warnings, {}, style)
     yield from change_lines(result.changes, style)
     if result.pending and result.pending != result.changes:
-        yield "waiting for a restart:"
+        yield "pending until a restart:"
         yield from change_lines(result.pending, style)
     if result.reports:
         yield from table(
@@ -102,3 +104,33 @@ def _report(report: NodeReport) -> tuple[str, tuple[str, Paint], str, str]:
     paint = Paint.GOOD if report.outcome in _GOOD_OUTCOMES else Paint.BAD
     generation = str(report.generation) if report.generation else NO_NUMBER
     return report.node_id, (str(report.outcome).replace("_", " "), paint), generation, report.reason
+
+
+def history_text(attempts: Sequence[Attempt], style: Style) -> str:
+    """Return the attempts as a table."""
+    return "\n".join(table(_HISTORY_HEADER, [_attempt(attempt) for attempt in attempts], style))
+
+
+def utc(at_ms: int) -> str:
+    """Return a time of day in UTC."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def _attempt(attempt: Attempt) -> tuple[str, ...]:
+    before, after = attempt.revision_before, attempt.revision_after
+    return (
+        str(attempt.id),
+        utc(attempt.at_ms),
+        attempt.actor or "-",
+        str(attempt.trigger),
+        str(attempt.status).replace("_", " "),
+        "yes" if attempt.committed else "no",
+        str(after) if before == after else f"{before} -> {after}",
+        _paths(attempt.paths),
+    )
+
+
+def _paths(paths: tuple[str, ...]) -> str:
+    if not paths:
+        return "-"
+    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"

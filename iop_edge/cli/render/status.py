@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from iop_edge.cli.render.history import utc
-from iop_edge.cli.render.result import change_lines
+from iop_edge.cli.console import Paint, Style
+from iop_edge.cli.render.result import change_lines, utc
 from iop_edge.cli.render.text import Cell, counted, printable, table
-from iop_edge.cli.style import Paint, Style
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
 from iop_edge.pool.status import ProviderState, ProviderStatus
 
@@ -40,7 +39,7 @@ def status_line(status: StatusSnapshot) -> str:
     in_sync = sum(node.in_sync for node in status.nodes)
     parts = [f"revision {status.revision}", f"{in_sync} of {len(status.nodes)} Nodes in sync"]
     parts += [_load(provider) for provider in status.providers if provider.in_flight or provider.queued]
-    parts += [f"{counted(len(status.pending), 'change')} at a restart"] if status.pending else []
+    parts += [f"{counted(len(status.pending), 'change')} pending"] if status.pending else []
     parts += ["to be confirmed"] if status.confirm_until_ms else []
     parts += ["drift"] if status.drift else []
     return ", ".join(parts)
@@ -66,7 +65,7 @@ def _lines(status: StatusSnapshot, style: Style) -> Iterator[str]:
             Paint.CAUTION,
         )
     if status.pending:
-        yield style.paint("waiting for a restart:", Paint.CAUTION)
+        yield style.paint("pending until a restart:", Paint.CAUTION)
         yield from change_lines(status.pending, style)
     yield ""
     yield from table(_NODE_HEADER, [_node(node) for node in status.nodes], style)

@@ -1,19 +1,15 @@
-"""Text for a terminal: nothing that a config holds can move its cursor, and columns stand under each other."""
+"""Text for a terminal: nothing that a config holds can move the cursor, and the columns of tables line up."""
 
 import json
-import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
-from iop_edge.cli.style import Paint, Style
-
-_UNLIKE_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What may stand in a text of JSON as it is, but not in one of YAML, or as something else."""
+from iop_edge.cli.console import Paint, Style
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with what a terminal would act on (controls, direction marks) as escapes."""
+    """Return the text on one line, with control characters and direction marks as escapes."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_visible(character) for character in text)
@@ -31,19 +27,13 @@ def value_text(value: Any) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return the text, cut where it is longer than it may be."""
+    """Return a text of at most `longest` characters; the end of a longer one is cut."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def counted(count: int, thing: str) -> str:
-    """Return how many things there are: `1 warning`, `2 warnings`."""
+    """Return a number and its noun: `1 warning`, `2 warnings`."""
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
-
-
-def json_text(value: Any) -> str:
-    """Return a JSON document for programs, which people can read too; a reader of YAML finds the same in it."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    return _UNLIKE_IN_YAML.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def width(text: str) -> int:
@@ -58,14 +48,14 @@ def _cells(character: str) -> int:
 
 
 NO_NUMBER: Final = "-"
-"""Stands for a number that is not known."""
+"""Stands for an unknown number."""
 
 Cell = str | tuple[str, Paint]
-"""The text of a table's cell, and how it is painted."""
+"""The text of a table's cell, and its colour."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], style: Style) -> list[str]:
-    """Return the lines of a table; numbers stand to the right."""
+    """Return the lines of a table; columns of numbers are aligned to the right."""
     shown = [
         [(printable(cell), None) if isinstance(cell, str) else (printable(cell[0]), cell[1]) for cell in row]
         for row in rows

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from iop_edge.cli.console import Console
-from iop_edge.cli.style import Paint, Style
+from iop_edge.cli.console import Console, Paint, Style
 from tests.unit.cli.invoke import Terminal
 
 
@@ -59,7 +58,7 @@ def test_text_that_the_stream_cannot_encode_is_escaped() -> None:
 
 
 def test_document_that_the_stream_cannot_encode_is_json_all_the_same() -> None:
-    script = "from iop_edge.cli.console import Console; Console.of_process().document('[\"caf\\u00e9 \\U0001f600\"]')"
+    script = "from iop_edge.cli.console import Console; Console.of_process().document(['caf\\u00e9 \\U0001f600'])"
     command = [sys.executable, "-c", script]
     for encoding in ("ascii", "latin-1", "utf-8"):
         finished = subprocess.run(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from iop_edge.cli.console import PLAIN
 from iop_edge.cli.render.dispatch import explanation_text, unknown_text
-from iop_edge.cli.style import PLAIN
 from iop_edge.pool.explanation import DispatchKind, Explanation
 from iop_edge.pool.refusal import RefusalReason
 from tests.support import EXAMPLES
@@ -99,12 +99,12 @@ def test_a_config_without_models_says_so() -> None:
         (("m", *FILES, "--in-flight", "gpu-a-qwen=100001"), "is not PROVIDER=N"),
         (("m", *FILES, "--queued", "gpu-a-qwen=1"), "not busy"),
         (("m", *FILES, "--admin", "127.0.0.1:1"), "not both"),
-        (("m", "--in-flight", "p=1"), "need a FILE"),
-        (("m", "--queued", "p=1"), "need a FILE"),
-        (("m", "--unhealthy", "p"), "need a FILE"),
-        (("m", "--unreachable", "n"), "need a FILE"),
-        (("m", "--private", "p.yaml"), "need a FILE"),
-        (("m", "--offline"), "need a FILE"),
+        (("m", "--in-flight", "p=1"), "need FILE"),
+        (("m", "--queued", "p=1"), "need FILE"),
+        (("m", "--unhealthy", "p"), "need FILE"),
+        (("m", "--unreachable", "n"), "need FILE"),
+        (("m", "--private", "p.yaml"), "need FILE"),
+        (("m", "--offline"), "need FILE"),
         ((), "MODEL"),
     ],
 )

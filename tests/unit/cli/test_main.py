@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from iop_edge.cli import registry
-from iop_edge.cli.exit_codes import ExitCode, UsageError
+from iop_edge.cli import main
+from iop_edge.cli.command import Command, ExitCode, UsageError
 from iop_edge.errors import ConfigError, EdgeError, Report, Span, Violation
 from tests.unit.cli.invoke import invoke
 
@@ -19,7 +19,7 @@ def command_raises(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException],
         def raise_it(*_: object) -> ExitCode:
             raise fault
 
-        module = types.SimpleNamespace(__doc__="Raises.", add_arguments=lambda _: None, run=raise_it)
+        module = types.SimpleNamespace(status=Command(raise_it, ()))
         monkeypatch.setattr(importlib, "import_module", lambda _: module)
 
     return install
@@ -29,7 +29,7 @@ def command_raises(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException],
 def test_help_lists_the_commands_and_is_fine(argv: tuple[str, ...]) -> None:
     outcome = invoke(*argv)
     assert outcome.code == ExitCode.FINE
-    listed = [command.name in outcome.out for command in registry.below(tuple(word for word in argv if word[0] != "-"))]
+    listed = [command.name in outcome.out for command in main.below(tuple(word for word in argv if word[0] != "-"))]
     assert listed
     assert all(listed)
 
@@ -143,10 +143,10 @@ def test_internal_fault_shows_no_traceback_unasked(command_raises: Callable[[Bas
     assert "in raise_it" in invoke("status", environ={"IOP_EDGE_TRACEBACK": "1"}).err
 
 
-@pytest.mark.parametrize("command", registry.COMMANDS, ids=lambda command: command.name)
-def test_every_command_describes_itself(command: registry.Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(*command.words, "--help").code == ExitCode.FINE
+@pytest.mark.parametrize("entry", main.COMMANDS, ids=lambda entry: entry.name)
+def test_every_command_describes_itself(entry: main.Entry, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(*entry.words, "--help").code == ExitCode.FINE
     shown = capsys.readouterr().out
-    description = importlib.import_module(command.module).__doc__
+    description = entry.load().run.__doc__
     assert description
     assert description.strip().splitlines()[0] in shown

@@ -101,7 +101,7 @@ NODE_OPTIONS = ("node", "run", "--id", "n", "--listen", "127.0.0.1:0")
 def test_node_needs_certificate_and_key_together(options: tuple[str, ...]) -> None:
     outcome = invoke(*NODE_OPTIONS, *options, environ={"IOP_NODE_TOKEN": "t"})
     assert outcome.code == 2
-    assert "--tls-cert and --tls-key are given together" in outcome.err
+    assert "--tls-cert and --tls-key must be given together" in outcome.err
 
 
 @pytest.mark.contract("CFG-08")

@@ -1,7 +1,7 @@
 import pytest
 
+from iop_edge.cli.console import PLAIN
 from iop_edge.cli.render.result import change_lines
-from iop_edge.cli.style import PLAIN
 from iop_edge.refresh.result import Change, ChangeKind
 from iop_edge.schema.table import RefreshClass
 
@@ -12,4 +12,4 @@ def test_a_reference_to_another_value_now_is_not_shown_as_a_change_from_itself_t
     path = "nodes[n].adapters[v].headers[Authorization]"
     change = Change(path, ChangeKind.MODIFIED, reference, reference, RefreshClass.RESTART)
     (line,) = change_lines([change], PLAIN)
-    assert line.endswith(f'{path}: "{reference}", which is another value now')
+    assert line.endswith(f'{path}: "{reference}", whose value has changed')

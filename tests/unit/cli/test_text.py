@@ -1,7 +1,7 @@
 import pytest
 
+from iop_edge.cli.console import PLAIN, Paint, Style
 from iop_edge.cli.render.text import counted, printable, table, value_text, width
-from iop_edge.cli.style import PLAIN, Paint, Style
 
 
 @pytest.mark.parametrize(

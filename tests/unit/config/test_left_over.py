@@ -2,8 +2,8 @@
 
 import pytest
 
+from iop_edge.cli.console import PLAIN
 from iop_edge.cli.render.report import report_text
-from iop_edge.cli.style import PLAIN
 from iop_edge.config import mappings
 from iop_edge.config.pipeline import check_sources
 from iop_edge.config.source import Source

@@ -1,12 +1,14 @@
 import asyncio
 import io
+import os
+import signal
 from dataclasses import replace
 
 import pytest
 
-from iop_edge.cli.commands.status import Screen
+from iop_edge.cli.commands.edge import Screen
 from iop_edge.cli.console import Console
-from iop_edge.cli.following import drained, follow, progress
+from iop_edge.cli.polling import drained, follow, progress, until_stopped
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
 from iop_edge.errors import EdgeError
 from iop_edge.ids import EdgeId, NodeId, ProviderId
@@ -28,7 +30,7 @@ class StoppedError(Exception):
 
 
 class Edge:
-    """Answers with these states in turn, the last one for ever, and counts the time that is slept between."""
+    """Answers with these states in turn, the last one for ever; also the clock, which counts the time between."""
 
     def __init__(self, *answers: StatusSnapshot | EdgeError, until: float = 1000) -> None:
         self._answers = list(answers)
@@ -40,6 +42,12 @@ class Edge:
         if isinstance(answer, EdgeError):
             raise answer
         return answer
+
+    def wall_ms(self) -> int:
+        return round(self.slept * 1000)
+
+    def monotonic(self) -> float:
+        return self.slept
 
     async def sleep(self, seconds: float) -> None:
         self.slept += seconds
@@ -67,9 +75,9 @@ def console(*, terminal: bool = False) -> tuple[Console, io.StringIO, io.StringI
 def test_a_wait_ends_when_no_changed_provider_runs_more_than_it_takes() -> None:
     edge = Edge(providers(p=3, q=1), providers(p=2, q=0), providers(p=1, q=0, other=9))
     where, _, err = console(terminal=True)
-    assert run(drained(RESULT, 60_000, edge.ask, where, edge.sleep)) == RESULT
+    assert run(drained(RESULT, 60_000, edge.ask, where, edge)) == RESULT
     assert edge.slept == 1.0
-    assert "2 requests too many at 1 provider" in err.getvalue()
+    assert "2 requests over capacity at 1 provider" in err.getvalue()
     assert err.getvalue().endswith("\r\x1b[K"), "nothing of the progress stands at the end"
 
 
@@ -77,7 +85,7 @@ def test_a_wait_ends_when_no_changed_provider_runs_more_than_it_takes() -> None:
 def test_a_wait_that_is_over_names_who_has_not_drained() -> None:
     edge = Edge(providers(p=3, q=5))
     where, out, err = console()
-    result = run(drained(RESULT, 1_200, edge.ask, where, edge.sleep))
+    result = run(drained(RESULT, 1_200, edge.ask, where, edge))
     assert [(warning.rule, warning.path) for warning in result.warnings] == [
         ("provider.draining", "nodes[n].providers[p]"),
         ("provider.draining", "nodes[n].providers[q]"),
@@ -89,7 +97,7 @@ def test_a_wait_that_is_over_names_who_has_not_drained() -> None:
 def test_a_wait_in_which_the_edge_goes_away_keeps_the_result_and_says_so() -> None:
     edge = Edge(providers(p=3), EdgeError("gone"))
     where, _, err = console(terminal=True)
-    result = run(drained(RESULT, 60_000, edge.ask, where, edge.sleep))
+    result = run(drained(RESULT, 60_000, edge.ask, where, edge))
     (warning,) = result.warnings
     assert (warning.rule, "gone" in warning.message) == ("provider.draining", True)
     assert replace(result, warnings=()) == RESULT
@@ -101,13 +109,16 @@ def test_progress_of_an_apply_is_told_on_a_terminal_alone_and_taken_away(termina
     where, _, err = console(terminal=terminal)
     told = asyncio.Event()
 
-    async def sleep(_seconds: float) -> None:
-        if err.getvalue():
-            told.set()
-            await asyncio.Event().wait()
+    class Patient(Edge):
+        async def sleep(self, seconds: float) -> None:
+            await super().sleep(seconds)
+            if err.getvalue():
+                told.set()
+                await asyncio.Event().wait()
 
     async def scenario() -> None:
-        async with progress(Edge(replace(EMPTY, nodes=NODES)).ask, where, sleep):
+        edge = Patient(replace(EMPTY, nodes=NODES))
+        async with progress(edge.ask, where, edge):
             if terminal:
                 await told.wait()
 
@@ -122,7 +133,7 @@ def test_progress_ends_where_the_edge_does_not_answer_and_the_apply_goes_on() ->
 
     async def scenario() -> None:
         edge = Edge(EdgeError("gone"))
-        async with progress(edge.ask, where, edge.sleep):
+        async with progress(edge.ask, where, edge):
             pass
 
     run(scenario())
@@ -132,7 +143,7 @@ def watched(form: str, *answers: StatusSnapshot | EdgeError, terminal: bool = Fa
     edge = Edge(*answers, until=2.0 * len(answers))
     where, out, err = console(terminal=terminal)
     with pytest.raises(StoppedError):
-        run(follow(edge.ask, Screen(where, form).show, 2.0, edge.sleep))
+        run(follow(edge.ask, Screen(where, form).show, 2.0, edge))
     return out.getvalue(), err.getvalue()
 
 
@@ -174,4 +185,65 @@ def test_a_watch_on_a_terminal_shows_the_whole_state_in_place() -> None:
 def test_a_watch_of_an_edge_that_cannot_be_reached_at_all_is_a_fault() -> None:
     edge = Edge(EdgeError("gone"))
     with pytest.raises(EdgeError):
-        run(follow(edge.ask, lambda _: None, 2.0, edge.sleep))
+        run(follow(edge.ask, lambda _: None, 2.0, edge))
+
+
+async def _signals_are_handled() -> None:
+    """Wait until the loop has dealt with all signals that were sent so far: it takes them in order."""
+    handled = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, handled.set)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    await handled.wait()
+    loop.remove_signal_handler(signal.SIGUSR1)
+
+
+def test_work_that_ends_by_itself_says_so() -> None:
+    async def work() -> None:
+        pass
+
+    assert run(until_stopped(work())) is True
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signal_stops_the_work(number: signal.Signals) -> None:
+    async def work() -> None:
+        os.kill(os.getpid(), number)
+        await asyncio.Event().wait()
+
+    assert run(until_stopped(work())) is False
+
+
+def test_second_signal_does_not_cut_the_cleaning_short() -> None:
+    cleaned = []
+
+    async def work() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            await _signals_are_handled()
+            cleaned.append("all")
+
+    assert run(until_stopped(work())) is False
+    assert cleaned == ["all"]
+
+
+def test_fault_of_the_work_is_raised() -> None:
+    async def work() -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        run(until_stopped(work()))
+
+
+def test_cancellation_that_no_signal_asked_for_is_passed_on() -> None:
+    async def work() -> None:
+        raise asyncio.CancelledError
+
+    async def scenario() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await until_stopped(work())
+
+    run(scenario())

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.cli.private_file import write_private
+from iop_edge.cli.files import write_whole
 
 pytestmark = pytest.mark.contract("CFG-08")
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.contract("CFG-08")
 def test_file_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
     mask = os.umask(0)
     try:
-        write_private(tmp_path / "out", b"data")
+        write_whole(tmp_path / "out", b"data")
     finally:
         os.umask(mask)
     assert (tmp_path / "out").read_bytes() == b"data"
@@ -23,7 +23,7 @@ def test_file_that_others_could_read_is_replaced_and_not_reopened(tmp_path: Path
     target.write_bytes(b"old")
     target.chmod(0o644)
     with target.open("rb") as reader:
-        write_private(target, b"new")
+        write_whole(target, b"new")
         assert reader.read() == b"old"
     assert target.stat().st_mode & 0o777 == 0o600
 
@@ -37,11 +37,11 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monke
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        write_private(target, b"new")
+        write_whole(target, b"new")
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_missing_directory_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        write_private(tmp_path / "none" / "out", b"data")
+        write_whole(tmp_path / "none" / "out", b"data")

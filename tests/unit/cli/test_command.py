@@ -2,17 +2,16 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.cli import inputs
-from iop_edge.cli.exit_codes import UsageError
-from iop_edge.cli.inputs import admin_address, config_files
+from iop_edge.cli import command
+from iop_edge.cli.command import UsageError, admin_address, config_files
 from iop_edge.schema.explain import explain
 
 
 @pytest.fixture
 def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with neither of the usual files; the second usual place is inside the directory that is returned."""
+    """A machine with neither of the usual files; the second default is inside the directory that is returned."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(inputs, "USUAL_PLACES", ("edge.yaml", str(tmp_path / "etc.yaml")))
+    monkeypatch.setattr(command, "DEFAULT_FILES", ("edge.yaml", str(tmp_path / "etc.yaml")))
     return tmp_path
 
 

@@ -4,8 +4,8 @@ from unittest.mock import create_autospec
 
 import pytest
 
+from iop_edge.cli.commands.edge import duration_ms, refreshed
 from iop_edge.cli.console import Console
-from iop_edge.cli.refreshing import carry_out, duration_ms
 from iop_edge.client.admin import AdminClient
 from iop_edge.client.status import StatusSnapshot
 from iop_edge.ids import EdgeId
@@ -39,11 +39,11 @@ def test_how_to_confirm_is_said_before_providers_are_waited_for() -> None:
         said.append(err.getvalue())
         return StatusSnapshot(EdgeId("e"), 4, "ab", 0, False, "", (), (), ())
 
-    async def refreshed() -> RefreshResult:
+    async def result() -> RefreshResult:
         return RESULT
 
     client = create_autospec(AdminClient, instance=True)
     client.status = status
     arguments = argparse.Namespace(wait_drained=60_000, confirm_within=60_000)
-    assert run(carry_out(client, refreshed(), arguments, Console(io.StringIO(), io.StringIO(), err, {}))) == RESULT
+    assert run(refreshed(client, result(), arguments, Console(io.StringIO(), io.StringIO(), err, {}))) == RESULT
     assert said == ["keep it with: iop-edge config confirm 4\n"]
