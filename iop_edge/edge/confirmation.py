@@ -1,33 +1,29 @@
-"""An applied config that goes by itself again unless somebody confirms it.
+"""An applied config that is reverted unless somebody confirms it in time.
 
-It is for changes that could shut out whoever makes them: no confirmation is what comes of that. The wait belongs to the
-process. A restart ends it, since then the files decide (REF-10).
+It is for changes that could lock out whoever makes them: unconfirmed, they are undone. The wait belongs to the process;
+a restart ends it, since then the files decide (REF-10).
 """
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from iop_edge.clock import Clock
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.coordinator import Load, Origin, Request, fault_text
-from iop_edge.edge.rejection import rejection
-from iop_edge.edge.running import Running
+from iop_edge.edge.coordinator import Origin, Request, fault_text
+from iop_edge.edge.running import Running, rejection
 from iop_edge.refresh.result import Mode, RefreshOptions, RefreshResult, Status, Trigger
 
 _LOG: Final = logging.getLogger(__name__)
 _LONGEST_MS: Final = 366 * 24 * 3600 * 1000
 
-Submit = Callable[[Load, Mode, RefreshOptions, Origin], Awaitable[RefreshResult]]
-Sleep = Callable[[float], Awaitable[None]]
-
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """The running revision, what comes back unless it is confirmed, and when, in milliseconds since 1970 UTC."""
+    """A revision that awaits confirmation, what it is reverted to otherwise, and when, in Unix milliseconds."""
 
     revision: int
     reverts_to: Running
@@ -35,16 +31,16 @@ class Awaited:
 
 
 class Confirmation:
-    """Watches over the one revision that has to be confirmed.
+    """Reverts the running revision if it is not confirmed in time.
 
     Args:
-        submit: proposes a config.
-        sleep: waits for seconds.
+        refresh: carries out a refresh.
+        clock: the source of time.
     """
 
-    def __init__(self, submit: Submit, sleep: Sleep = asyncio.sleep) -> None:
-        self._submit = submit
-        self._sleep = sleep
+    def __init__(self, refresh: Callable[[Request], Awaitable[RefreshResult]], clock: Clock) -> None:
+        self._refresh = refresh
+        self._clock = clock
         self._awaited: Awaited | None = None
         self._timer: asyncio.Task[None] | None = None
         self._is_reverting = False
@@ -52,15 +48,15 @@ class Confirmation:
 
     @property
     def awaited(self) -> Awaited | None:
-        """What has to be confirmed; None where nothing has."""
+        """What awaits confirmation; None if nothing does."""
         return self._awaited
 
     def take(self, request: Request, result: RefreshResult, before: Running) -> None:
-        """Take up what a refresh means for the wait.
+        """Begin, restart or end the wait after a refresh.
 
-        One that commits and asks for a confirmation begins it. While one waits already, the wait begins anew and the
-        config that comes back stays the one that was confirmed last; a refresh without a change asks again likewise.
-        One that commits and asks for none ends it: whoever sent that has looked.
+        A refresh that commits and asks for confirmation begins a wait. If there is one already, it starts over, and the
+        config to revert to stays the one confirmed last; a refresh that changes nothing restarts a wait too. A refresh
+        that commits without asking for confirmation ends the wait: whoever sent it is not locked out.
         """
         within_ms = min(request.options.confirm_within_ms, _LONGEST_MS)
         awaited = self._awaited
@@ -74,7 +70,7 @@ class Confirmation:
             self._begin(Awaited(result.revision_after, base, 0), within_ms)
 
     def confirm(self, running: int, expected: int | None) -> bool:
-        """Keep the running revision, if it is the expected one; return whether it has been confirmed, now or before."""
+        """Keep the running revision if it is the expected one; return whether it is confirmed, now or before."""
         if expected is not None and expected != running:
             return False
         if self._awaited is not None and not self._is_reverting:
@@ -83,7 +79,7 @@ class Confirmation:
         return self._confirmed == running
 
     async def close(self) -> None:
-        """End the wait; nothing is reverted any more."""
+        """End the wait without reverting anything."""
         timer = self._timer
         self._end()
         if timer is not None:
@@ -95,7 +91,7 @@ class Confirmation:
         self._timer = asyncio.create_task(self._revert_after(within_ms))
 
     def _postpone(self, awaited: Awaited, within_ms: int) -> None:
-        self._awaited = replace(awaited, until_ms=time.time_ns() // 1_000_000 + within_ms)
+        self._awaited = replace(awaited, until_ms=self._clock.wall_ms() + within_ms)
 
     def _end(self) -> None:
         self._awaited = None
@@ -104,9 +100,9 @@ class Confirmation:
         self._timer = None
 
     async def _revert_after(self, within_ms: int) -> None:
-        """Revert when the time is over; where that is rejected, as by a Node, try again after as long a time."""
+        """Revert when the time is over. If that is rejected, by a Node for instance, try again after the same time."""
         while True:
-            await self._sleep(within_ms / 1000)
+            await self._clock.sleep(within_ms / 1000)
             awaited = self._awaited
             if awaited is None:
                 return
@@ -117,16 +113,16 @@ class Confirmation:
 
     async def _revert(self, awaited: Awaited) -> bool:
         def load() -> Snapshot:
-            # In the turn of the revert: until now it could be confirmed.
+            # The turn of the revert has come; until now the revision could be confirmed.
             if self._awaited is not awaited:
-                raise rejection("refresh.confirmed", "the revision has been confirmed or replaced meanwhile")
+                raise rejection("refresh.confirmed", "the revision has been confirmed or replaced in the meantime")
             self._is_reverting = True
             return awaited.reverts_to.snapshot
 
         options = RefreshOptions(expected_revision=awaited.revision)
         try:
-            result = await self._submit(load, Mode.APPLY, options, Origin(trigger=Trigger.REVERT))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
+            result = await self._refresh(Request(load, Mode.APPLY, options, Origin(trigger=Trigger.REVERT)))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the revert is tried again
             _LOG.error("revision %d could not be reverted: %s", awaited.revision, fault_text(error))
             return False
         finally:
@@ -134,6 +130,6 @@ class Confirmation:
         if result.status is Status.REJECTED:
             return False
         if self._awaited is awaited:
-            # Nothing had to change: what comes back runs already.
+            # Nothing had to change: the config to revert to is running already.
             self._awaited = self._timer = None
         return True

@@ -1,12 +1,12 @@
-"""Refreshes, one after another: each is whole, or has changed nothing."""
+"""Carries out refreshes one after another: each is applied as a whole, or changes nothing."""
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from iop_edge.clock import Clock
 from iop_edge.config.dump import dump_for_history
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.proposal import Proposal, is_refused, propose, stale_expectations, with_reports
@@ -14,6 +14,7 @@ from iop_edge.edge.running import Running
 from iop_edge.errors import ConfigError, EdgeError, Violation
 from iop_edge.ids import NodeId
 from iop_edge.push.fleet import Fleet
+from iop_edge.push.model import Desired
 from iop_edge.refresh.result import (
     Attempt,
     Change,
@@ -30,18 +31,18 @@ from iop_edge.store.base import Applied, Store
 _LOG: Final = logging.getLogger(__name__)
 
 _MAY_HAVE_TAKEN: Final = frozenset((NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED, NodeOutcome.UNKNOWN))
-"""Outcomes after which a Node may run the new payload, and must be put back when the apply fails."""
+"""Outcomes after which a Node may run the new payload, and must be put back if the apply fails."""
 
 _MOST_LOGGED: Final = 20
-"""How many of the reasons of one rejection are logged."""
+"""How many reasons of one rejection are logged."""
 
 Load = Callable[[], Snapshot]
-"""Loads a candidate when its turn has come, in a thread; raises `ConfigError` for one that does not load."""
+"""Loads a candidate in a thread, when its turn comes; raises `ConfigError` if it does not load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who asks for a refresh, and what made them. An empty actor stands for the program itself."""
+    """Who asks for a refresh, and what made them. An empty actor stands for the trigger itself."""
 
     actor: str = ""
     trigger: Trigger = Trigger.REFRESH
@@ -49,7 +50,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A refresh that somebody asks for."""
+    """A refresh that is asked for."""
 
     load: Load
     mode: Mode
@@ -58,11 +59,7 @@ class Request:
 
 
 Ended = Callable[[Request, RefreshResult, Running], None]
-"""Told of a refresh that has ended, before the next one begins, with what ran before it; it must not wait."""
-
-
-def _tell_nobody(_request: Request, _result: RefreshResult, _before: Running) -> None:
-    """Take no notice."""
+"""Called at the end of each refresh, before the next one begins, with what ran before it. It must not block."""
 
 
 class Coordinator:
@@ -72,8 +69,9 @@ class Coordinator:
         running: what runs at first.
         store: the history.
         fleet: the Nodes.
-        swap: told of what runs from now on, in the moment that it does; it must not wait.
-        ended: told of each refresh that has ended.
+        swapped: called with what runs from now on, right after each swap. It must neither block nor fail.
+        ended: called at the end of each refresh.
+        clock: the source of time.
     """
 
     def __init__(
@@ -81,15 +79,17 @@ class Coordinator:
         running: Running,
         store: Store,
         fleet: Fleet,
-        swap: Callable[[Running], None],
-        ended: Ended = _tell_nobody,
+        swapped: Callable[[Running], None],
+        ended: Ended,
+        clock: Clock,
     ) -> None:
         self._running = running
         self._pending: tuple[Change, ...] = ()
         self._store = store
         self._fleet = fleet
-        self._swap = swap
+        self._swapped = swapped
         self._ended = ended
+        self._clock = clock
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[RefreshResult]] = set()
         self._closing = False
@@ -101,14 +101,13 @@ class Coordinator:
 
     @property
     def pending(self) -> tuple[Change, ...]:
-        """What the newest candidate changes and only a restart takes up (REF-07)."""
+        """The changes of the newest candidate that wait for a restart (REF-07)."""
         return self._pending
 
     async def refresh(self, request: Request) -> RefreshResult:
-        """Carry out a refresh when those before it have ended.
+        """Carry out a refresh after those before it have ended.
 
-        It is carried out to its end even when its caller is cancelled meanwhile: a lost connection leaves nothing half
-        done.
+        It runs to its end even if its caller is cancelled: a lost connection leaves nothing half done.
 
         Raises:
             EdgeError: the Edge is stopping.
@@ -119,7 +118,7 @@ class Coordinator:
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Let the refresh that is being carried out end; those that wait for their turn are refused."""
+        """Let the current refresh end, and refuse those that wait for their turn."""
         self._closing = True
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -129,23 +128,12 @@ class Coordinator:
                 raise EdgeError("the Edge is stopping")
             before = self._running
             proposal = await self._propose(request)
-            if request.mode is Mode.DRY_RUN:
-                result = proposal.result
-            else:
-                result = await self._apply(proposal, request)
-            result = self._with_pending(result)
+            result = proposal.result if request.mode is Mode.DRY_RUN else await self._apply(proposal, request)
+            if result.status is Status.REJECTED:
+                # A rejected candidate leaves what is pending as it was.
+                result = replace(result, pending=self._pending)
             self._ended(request, result, before)
             return result
-
-    async def _apply(self, proposal: Proposal, request: Request) -> RefreshResult:
-        base_hash = self._running.config_hash
-        result = await self._carry_out(proposal, request)
-        if not result.committed:
-            await self._record_unchanged(request, result, base_hash)
-        if result.status is not Status.REJECTED:
-            self._pending = result.pending
-        _log(request, result)
-        return result
 
     async def _propose(self, request: Request) -> Proposal:
         try:
@@ -156,7 +144,7 @@ class Coordinator:
         proposal = await asyncio.to_thread(propose, running, candidate, request.mode, options, self._store.key())
         if not proposal.affected:
             return proposal
-        return proposal.asked(await self._fleet.check(proposal.desired()), options)
+        return proposal.checked(await self._fleet.check(proposal.affected), options)
 
     def _not_loaded(self, request: Request, error: ConfigError) -> RefreshResult:
         revision = self._running.revision
@@ -171,40 +159,53 @@ class Coordinator:
             warnings=error.report.warnings,
         )
 
-    async def _carry_out(self, proposal: Proposal, request: Request) -> RefreshResult:
-        result, following = proposal.result, proposal.next
-        if following is None:
-            return result
+    async def _apply(self, proposal: Proposal, request: Request) -> RefreshResult:
+        base_hash = self._running.config_hash
+        result = proposal.result
+        if proposal.next is not None:
+            result = await self._commit(proposal.next, proposal.affected, result, request)
+        if not result.committed:
+            try:
+                await self._record(request, result, base_hash)
+            except Exception as error:  # noqa: BLE001 - a missing entry is no reason to withhold the answer
+                _LOG.error("an attempt is missing in the history: %s", fault_text(error))
+        if result.status is not Status.REJECTED:
+            self._pending = result.pending
+        _log(request, result)
+        return result
+
+    async def _commit(
+        self, following: Running, affected: Mapping[NodeId, Desired], result: RefreshResult, request: Request
+    ) -> RefreshResult:
+        """Push, record, then swap. Until everything has succeeded, what ran before runs on."""
         result = replace(result, committed=True, revision_after=following.revision)
         reports: Mapping[NodeId, NodeReport] = {}
         try:
-            kept = await asyncio.to_thread(_applied, following, request.options)
-            reports = await self._fleet.commit(proposal.desired()) if proposal.affected else {}
+            applied = await asyncio.to_thread(_applied, following, request.options)
+            reports = await self._fleet.commit(affected) if affected else {}
             result = with_reports(result, reports, request.options)
             is_off = is_refused(result.reports, request.options)
             if not is_off:
-                await self._record(_attempt(request, result, self._running.config_hash), kept)
+                await self._record(request, result, self._running.config_hash, applied)
         except Exception as error:  # noqa: BLE001 - whatever it is, what ran before must run on
             failed = Violation("refresh.apply_failed", "", None, fault_text(error))
             result, is_off = replace(result, status=Status.REJECTED, violations=(failed,)), True
         if is_off:
-            return await self._undo(result, proposal.affected, reports)
-        self._replace(following)
-        return result
-
-    def _replace(self, following: Running) -> None:
+            return await self._undo(result, affected, reports)
         self._running = following
-        self._swap(following)
-        self._fleet.set_desired(following.desired())
+        self._swapped(following)
+        self._fleet.set_desired(following.desired)
+        return result
 
     async def _undo(
         self, result: RefreshResult, affected: Collection[NodeId], reports: Mapping[NodeId, NodeReport]
     ) -> RefreshResult:
-        """Put back every Node that may have taken its new payload; the others only forget that it was desired."""
+        """Put back every Node that may have taken its new payload, and tell the others to stay as they are."""
+        desired = self._running.desired
         kept = {node for node, report in reports.items() if report.outcome not in _MAY_HAVE_TAKEN}
         taken = set(affected) - kept
-        self._fleet.set_desired(self._running.desired(kept))
-        back = await self._fleet.put_back(self._running.desired(taken)) if taken else {}
+        self._fleet.set_desired({node: desired[node] for node in kept})
+        back = await self._fleet.put_back({node: desired[node] for node in taken}) if taken else {}
         return replace(
             result,
             committed=False,
@@ -212,44 +213,33 @@ class Coordinator:
             reports=tuple({**reports, **back}.values()),
         )
 
-    def _with_pending(self, result: RefreshResult) -> RefreshResult:
-        """Return the result; a candidate that was rejected leaves what is pending as it was."""
-        return replace(result, pending=self._pending) if result.status is Status.REJECTED else result
-
-    async def _record(self, attempt: Attempt, applied: Applied | None = None) -> None:
+    async def _record(
+        self, request: Request, result: RefreshResult, base_hash: str, applied: Applied | None = None
+    ) -> None:
+        attempt = Attempt(
+            at_ms=self._clock.wall_ms(),
+            actor=request.origin.actor or request.origin.trigger.value,
+            trigger=request.origin.trigger,
+            status=result.status,
+            committed=result.committed,
+            revision_before=result.revision_before,
+            revision_after=result.revision_after,
+            base_hash=base_hash,
+            candidate_hash=result.candidate_hash,
+            paths=tuple(change.path for change in result.changes),
+            rules=tuple(dict.fromkeys(violation.rule for violation in result.violations)),
+        )
         await asyncio.to_thread(self._store.record, attempt, applied)
-
-    async def _record_unchanged(self, request: Request, result: RefreshResult, base_hash: str) -> None:
-        try:
-            await self._record(_attempt(request, result, base_hash))
-        except Exception as error:  # noqa: BLE001 - a note that cannot be taken is no reason to withhold the answer
-            _LOG.error("an attempt is missing in the history: %s", fault_text(error))
 
 
 def fault_text(error: Exception) -> str:
-    """Return what may be said of an error: the words of an unforeseen one may quote values, and those may be secret."""
+    """Return what may be said of an error: the text of an unforeseen one may quote values, which may be secret."""
     return str(error) if isinstance(error, EdgeError) else f"internal fault: {type(error).__name__}"
 
 
 def _applied(running: Running, options: RefreshOptions) -> Applied:
     text = dump_for_history(running.snapshot.tree)
     return Applied(running.revision, running.config_hash, text, is_confirmed=not options.confirm_within_ms)
-
-
-def _attempt(request: Request, result: RefreshResult, base_hash: str) -> Attempt:
-    return Attempt(
-        at_ms=time.time_ns() // 1_000_000,
-        actor=request.origin.actor or request.origin.trigger.value,
-        trigger=request.origin.trigger,
-        status=result.status,
-        committed=result.committed,
-        revision_before=result.revision_before,
-        revision_after=result.revision_after,
-        base_hash=base_hash,
-        candidate_hash=result.candidate_hash,
-        paths=tuple(change.path for change in result.changes),
-        rules=tuple(dict.fromkeys(violation.rule for violation in result.violations)),
-    )
 
 
 def _log(request: Request, result: RefreshResult) -> None:

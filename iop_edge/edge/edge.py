@@ -3,28 +3,22 @@
 import asyncio
 import logging
 import secrets
-import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final, Self
 
 from iop_edge.client.status import StatusSnapshot
+from iop_edge.clock import SYSTEM_CLOCK, Clock
 from iop_edge.config.files import FileResolver
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.beginning import begin, require_resolved
-from iop_edge.edge.confirmation import Confirmation, Sleep
+from iop_edge.edge.confirmation import Confirmation
 from iop_edge.edge.coordinator import Coordinator, Load, Origin, Request
-from iop_edge.edge.overlays import present_secrets
-from iop_edge.edge.own_files import OwnFiles
-from iop_edge.edge.rejection import rejection
-from iop_edge.edge.restore import restore
-from iop_edge.edge.running import Running, targets
-from iop_edge.edge.status import Drift, drift, status_of
-from iop_edge.edge.tally import Moment, Tally
+from iop_edge.edge.restore import present_secrets, restore
+from iop_edge.edge.running import ConfigFiles, Running, rejection, require_resolved, startup, targets
+from iop_edge.edge.status import Counters, Drift, MetricsSnapshot, drift, status_of
 from iop_edge.errors import EdgeError, Violation
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
-from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.status import Health
 from iop_edge.push.fleet import Fleet
@@ -36,12 +30,12 @@ from iop_edge.store.base import DEFAULT_LIMIT, Store
 from iop_edge.store.memory import MemoryStore
 
 _LOG: Final = logging.getLogger(__name__)
-_NO_OPTIONS: Final = RefreshOptions()
-_NOBODY: Final = Origin()
+_PROGRAM: Final = Origin()
+"""The program that the Edge belongs to, as whoever asks for a refresh."""
 
 
 class Edge:
-    """An Edge that runs: it keeps its Nodes at what its config says, and takes new configs.
+    """A running Edge: it keeps its Nodes at its config, and takes new configs.
 
     Start one with `async with Edge.start(snapshot) as edge`. It belongs to the event loop that it was started in.
     """
@@ -50,18 +44,18 @@ class Edge:
         self,
         running: Running,
         store: Store,
-        files: OwnFiles | None,
+        files: ConfigFiles | None,
         settings: Settings,
-        sleep: Sleep,
+        clock: Clock,
         *,
         take_over: bool,
     ) -> None:
         self._store = store
         self._files = files
-        self._started_at_ms = time.time_ns() // 1_000_000
-        self._tally = Tally()
-        self._pool = ProviderPool(Catalogue.of(running.snapshot), self._tally.queues)
-        self._policy = RequestPolicy.of(running.snapshot)
+        self._clock = clock
+        self._started_at_ms = clock.wall_ms()
+        self._counters = Counters()
+        self._pool = ProviderPool(running.catalogue, self._counters, clock)
         self._fleet = Fleet(
             EdgeId(running.snapshot.tree["edge"]["id"]),
             EdgeInstanceId(secrets.token_hex(16)),
@@ -71,9 +65,9 @@ class Edge:
             on_health=self._take_health,
             on_push=self._take_push,
         )
-        self._coordinator = Coordinator(running, store, self._fleet, self._swap, self._take_result)
-        self._confirmation = Confirmation(self.submit, sleep)
-        self._fleet.start(targets(running.snapshot), running.desired())
+        self._coordinator = Coordinator(running, store, self._fleet, self._swapped, self._ended, clock)
+        self._confirmation = Confirmation(self._coordinator.refresh, clock)
+        self._fleet.start(targets(running.snapshot), running.desired)
 
     @classmethod
     @asynccontextmanager
@@ -82,32 +76,32 @@ class Edge:
         running: Snapshot,
         *,
         store: Store | None = None,
-        files: OwnFiles | None = None,
+        files: ConfigFiles | None = None,
         settings: Settings = DEFAULTS,
-        sleep: Sleep = asyncio.sleep,
+        clock: Clock = SYSTEM_CLOCK,
         take_over: bool = False,
     ) -> AsyncIterator[Self]:
         """Run an Edge for as long as the block runs.
 
-        A config that is the same as the newest of the history keeps its revision (REF-09).
+        A config that equals the newest one of the history keeps its revision (REF-09).
 
         Args:
-            running: the config that runs at first.
+            running: the config to begin with.
             store: the history, which stays open when the Edge has stopped; None keeps it in memory.
             files: the files that the config was loaded from, for `reload`, drift and the secrets of a rollback.
-            settings: how patient the Edge is with its Nodes.
-            sleep: waits for seconds, for a config that is to be confirmed.
-            take_over: take each Node over, once, that belongs to another Edge id; the other Edge is refused from
-                then on (PSH-02).
+            settings: deadlines and bounds of the sessions with Nodes.
+            clock: the source of time.
+            take_over: take over each Node that belongs to another Edge id, once; that Edge is refused from then on
+                (PSH-02).
 
         Raises:
             ConfigError: the config was loaded without resolving its references.
             EdgeError: the history cannot be used.
         """
         store = store or MemoryStore()
-        first = await asyncio.to_thread(begin, running, store)
-        edge = cls(first, store, files, settings, sleep, take_over=take_over)
-        # Whoever is cancelled while it stops has no patience for refreshes, but leaves no task behind either.
+        first = await asyncio.to_thread(startup, running, store, clock)
+        edge = cls(first, store, files, settings, clock, take_over=take_over)
+        # Cancelling the stop gives up on refreshes, but leaves no task behind either.
         async with AsyncExitStack() as parts:
             parts.push_async_callback(edge._fleet.close)
             parts.push_async_callback(edge._coordinator.close)
@@ -132,17 +126,17 @@ class Edge:
 
     @property
     def pool(self) -> ProviderPool:
-        """The providers, as the running config wants them used."""
+        """The provider pool, which dispatches by the running config."""
         return self._pool
 
     @property
     def policy(self) -> RequestPolicy:
-        """What the running config makes of requests. It is swapped whole, together with the pool's config."""
-        return self._policy
+        """The request policy of the running config."""
+        return self._coordinator.running.policy
 
-    async def refresh(
+    async def refresh(  # noqa: PLR0913 - the keywords that every kind of refresh takes
         self,
-        candidate: Snapshot,
+        candidate: Snapshot | Callable[[], Snapshot],
         mode: Mode | str = Mode.APPLY,
         *,
         expected_revision: int | None = None,
@@ -150,71 +144,83 @@ class Edge:
         live_only: bool = False,
         require_all: bool = False,
         confirm_within_ms: int = 0,
+        origin: Origin = _PROGRAM,
     ) -> RefreshResult:
-        """Propose a config: say what it would do, or do it (REF-05 to REF-09).
+        """Propose a config: tell what it would do, or apply it (REF-05 to REF-09).
+
+        A candidate that cannot be applied is a result with status `rejected`, not an exception.
 
         Args:
-            candidate: the config.
+            candidate: the config, or a function that loads it. The function runs in a thread when the turn of this
+                refresh comes; a `ConfigError` that it raises makes the result `rejected`.
             mode: `dry_run` or `apply`.
-            expected_revision: reject the candidate when another revision runs.
-            expected_candidate: reject the candidate when its hash is another.
+            expected_revision: reject the candidate unless this revision is running.
+            expected_candidate: reject the candidate unless it has this hash.
             live_only: apply the live part of a candidate that needs a restart.
-            require_all: reject the candidate when an affected Node cannot be reached.
-            confirm_within_ms: revert it by itself after so many milliseconds unless it is confirmed; 0: keep it.
+            require_all: reject the candidate if an affected Node is unreachable.
+            confirm_within_ms: revert after this many milliseconds unless the new revision is confirmed; 0: keep it.
+            origin: who asks, and why, for the history and the log.
 
         Raises:
             EdgeError: the Edge is stopping.
         """
         options = RefreshOptions(expected_revision, expected_candidate, live_only, require_all, confirm_within_ms)
-        return await self.submit(partial(require_resolved, candidate), mode, options)
+        load = (lambda: candidate) if isinstance(candidate, Snapshot) else candidate
+        return await self._propose(load, mode, options, origin)
 
     async def reload(
-        self, mode: Mode | str = Mode.APPLY, options: RefreshOptions = _NO_OPTIONS, origin: Origin = _NOBODY
+        self,
+        mode: Mode | str = Mode.APPLY,
+        *,
+        expected_revision: int | None = None,
+        expected_candidate: str = "",
+        live_only: bool = False,
+        require_all: bool = False,
+        confirm_within_ms: int = 0,
+        origin: Origin = _PROGRAM,
     ) -> RefreshResult:
-        """Propose what the Edge's own files say when the proposal's turn has come.
+        """Propose what the Edge's own files hold when the turn of this refresh comes.
 
-        Raises:
-            EdgeError: the Edge is stopping.
+        Keywords and errors are those of `refresh`.
         """
-        return await self.submit(self._load_own, mode, options, origin)
+        options = RefreshOptions(expected_revision, expected_candidate, live_only, require_all, confirm_within_ms)
+        return await self._propose(self._load_own, mode, options, origin)
 
-    async def rollback(
+    async def rollback(  # noqa: PLR0913 - the keywords of `refresh`
         self,
         revision: int,
         mode: Mode | str = Mode.APPLY,
-        options: RefreshOptions = _NO_OPTIONS,
-        origin: Origin = _NOBODY,
+        *,
+        expected_revision: int | None = None,
+        expected_candidate: str = "",
+        live_only: bool = False,
+        require_all: bool = False,
+        confirm_within_ms: int = 0,
+        origin: Origin = _PROGRAM,
     ) -> RefreshResult:
-        """Propose the config of an old revision (REF-11).
+        """Propose the config of an old revision, as a new revision (REF-11).
 
-        Raises:
-            EdgeError: the Edge is stopping, or the history cannot be read.
+        Keywords and errors are those of `refresh`; also raises `EdgeError` if the history cannot be read.
         """
+        options = RefreshOptions(expected_revision, expected_candidate, live_only, require_all, confirm_within_ms)
         origin = Origin(origin.actor, Trigger.ROLLBACK)
-        return await self.submit(partial(self._restore, revision), mode, options, origin)
+        return await self._propose(partial(self._restore, revision), mode, options, origin)
 
-    async def submit(
-        self, load: Load, mode: Mode | str, options: RefreshOptions = _NO_OPTIONS, origin: Origin = _NOBODY
-    ) -> RefreshResult:
-        """Propose a config that is loaded when the proposal's turn has come; what does not load is rejected.
-
-        Raises:
-            EdgeError: the Edge is stopping.
-        """
+    async def _propose(self, load: Load, mode: Mode | str, options: RefreshOptions, origin: Origin) -> RefreshResult:
         try:
             known = Mode(mode)
         except ValueError:
             return self._invalid_mode()
-        return await self._coordinator.refresh(Request(load, known, options, origin))
+        return await self._coordinator.refresh(Request(lambda: require_resolved(load()), known, options, origin))
 
     async def confirm(self, expected_revision: int | None = None) -> bool:
         """Keep the running revision, which would otherwise be reverted.
 
         Args:
-            expected_revision: only when this is the running revision.
+            expected_revision: confirm only if this revision is running.
 
         Returns:
-            whether the running revision has been confirmed, now or before.
+            whether the running revision is confirmed, now or before.
         """
         revision = self.revision
         is_confirmed = self._confirmation.confirm(revision, expected_revision)
@@ -223,11 +229,11 @@ class Edge:
                 await asyncio.to_thread(self._store.confirm, revision)
             except EdgeError as error:
                 # It runs on all the same; only a start from the history would not choose it.
-                _LOG.error("the history does not know that revision %d is confirmed: %s", revision, error)
+                _LOG.error("the history does not show that revision %d is confirmed: %s", revision, error)
         return is_confirmed
 
     async def status(self) -> StatusSnapshot:
-        """Return what runs, what waits for a restart, and how Nodes and providers are."""
+        """Return what runs, what is pending, and the state of Nodes and providers."""
         running, drifted = await self._running_and_drift()
         return status_of(
             running,
@@ -239,17 +245,6 @@ class Edge:
             self._confirmation.awaited,
         )
 
-    def moment(self) -> Moment:
-        """Return what metrics show, as it is now."""
-        return Moment(
-            revision=self.revision,
-            pending=len(self._coordinator.pending),
-            awaits_confirmation=self._confirmation.awaited is not None,
-            nodes=self._fleet.states(),
-            providers=self._pool.statuses(),
-            tally=self._tally.copied(),
-        )
-
     async def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
         """Return past attempts, the newest first.
 
@@ -259,11 +254,21 @@ class Edge:
         return await asyncio.to_thread(self._store.history, limit)
 
     async def settled(self) -> None:
-        """Wait until every Node has been tried: it runs what it should, or has shown why not."""
+        """Wait until every Node has been tried: it runs what it should, or shows why not."""
         await self._fleet.settled()
 
+    def _metrics(self) -> MetricsSnapshot:
+        return MetricsSnapshot(
+            revision=self.revision,
+            pending=len(self._coordinator.pending),
+            awaits_confirmation=self._confirmation.awaited is not None,
+            nodes=self._fleet.states(),
+            providers=self._pool.statuses(),
+            counters=self._counters.copy(),
+        )
+
     async def _running_and_drift(self) -> tuple[Running, Drift]:
-        """Return what runs now, compared with the own files: again, where it was replaced while they were read."""
+        """Return what runs and its drift; compare again if it was replaced while the files were read."""
         while True:
             running = self._coordinator.running
             drifted = await asyncio.to_thread(drift, running, self._files)
@@ -279,7 +284,7 @@ class Edge:
         applied = self._store.applied(revision)
         if applied is None:
             raise rejection("rollback.revision", f"the history has no revision {revision}")
-        # An Edge without files of its own has been given its secrets by its program: they are in what runs.
+        # An Edge without files has its secrets from its program: they are in the running config.
         given = self.snapshot.tree if self._files is None else present_secrets(self._files)
         return restore(applied, given, FileResolver())
 
@@ -294,23 +299,27 @@ class Edge:
             pending=self._coordinator.pending,
         )
 
-    def _swap(self, running: Running) -> None:
-        self._policy = RequestPolicy.of(running.snapshot)
-        self._pool.reconfigure(Catalogue.of(running.snapshot))
-        self._tally.queues.keep(self._pool.keys)
+    def _swapped(self, running: Running) -> None:
+        self._pool.reconfigure(running.catalogue)
+        self._counters.keep(running.catalogue.groups)
 
-    def _take_result(self, request: Request, result: RefreshResult, before: Running) -> None:
-        self._tally.take_result(request, result)
+    def _ended(self, request: Request, result: RefreshResult, before: Running) -> None:
+        self._counters.take_result(request.mode, result, self._clock)
         self._confirmation.take(request, result, before)
 
     def _take_push(self, _node_id: NodeId, pushed: Pushed) -> None:
-        self._tally.take_push(pushed)
+        self._counters.take_push(pushed)
 
     def _take_state(self, node_id: NodeId, state: NodeState) -> None:
-        # A Node that has never taken a payload has nothing to serve a request with.
+        # A Node that has never taken a payload cannot serve requests.
         serves = state.connection is Connection.CONNECTED and state.generation > 0
         self._pool.set_node_reachable(node_id, serves)
 
     def _take_health(self, node_id: NodeId, reports: Mapping[ProviderId, ReportedHealth]) -> None:
         for provider_id, reported in reports.items():
             self._pool.set_health(node_id, provider_id, Health(reported.state.value), reported.detail)
+
+
+def metrics_snapshot(edge: Edge) -> MetricsSnapshot:
+    """Return what the metrics of an Edge show now. For the daemon; not part of the public API."""
+    return edge._metrics()  # noqa: SLF001 - the two belong together

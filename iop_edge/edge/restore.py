@@ -1,7 +1,7 @@
 """Makes a candidate of the config of an old revision (REF-11).
 
-History holds no raw secret. What came from a reference is resolved anew; a secret that stood in a private overlay is
-taken from the same path of the present config.
+History holds no raw secret. References are resolved again; a secret that stood in a private overlay is taken from the
+same path of the present overlays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,10 +10,17 @@ from typing import Any
 
 import yaml
 
+from iop_edge.config.decode import decode
 from iop_edge.config.dump import yaml_json
+from iop_edge.config.files import FileResolver
+from iop_edge.config.layers import Layer, merge
+from iop_edge.config.normalize import normalize
 from iop_edge.config.pipeline import load_sources
+from iop_edge.config.problems import Problems
+from iop_edge.config.resolve import resolve
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
+from iop_edge.edge.running import ConfigFiles
 from iop_edge.errors import ConfigError, Report, Span, Violation
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
@@ -27,14 +34,14 @@ def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot
     """Load the config of an old revision.
 
     Args:
-        applied: the revision, as history keeps it.
-        secrets: the present config, for the raw secrets that history does not keep.
+        applied: the revision, from the history.
+        secrets: a config tree that holds the present raw secrets.
         resolver: what references resolve against now.
 
     Raises:
         ConfigError: a secret is missing, a reference does not resolve, or the config breaks a rule of today.
     """
-    # The text is a dump of our own: plain, small in its means, and without anything that a YAML loader could act on.
+    # Our own dump: plain YAML without tags, so that loading it runs nothing.
     kept: dict[str, Any] = yaml.load(applied.text, yaml.CSafeLoader)
     missing = [_missing(applied.revision, path) for path in _fill(kept, table.root(), secrets, ROOT)]
     if missing:
@@ -44,13 +51,30 @@ def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot
     try:
         snapshot = load_sources([Source(name, data, private=True, base_dir="/")], resolver)
     except ConfigError as error:
-        found = _without_places(error.violations, name)
-        raise ConfigError(Report(found, _without_places(error.report.warnings, name), error.total)) from None
-    return Snapshot(snapshot.tree, _without_places(snapshot.warnings, name))
+        found = _without_positions(error.violations, name)
+        raise ConfigError(Report(found, _without_positions(error.report.warnings, name), error.total)) from None
+    return Snapshot(snapshot.tree, _without_positions(snapshot.warnings, name))
 
 
-def _without_places(violations: Iterable[Violation], name: str) -> tuple[Violation, ...]:
-    """Name the revision alone: its text can be opened nowhere, and holds secrets now, so it has no excerpts either."""
+def present_secrets(files: ConfigFiles) -> ReadTree:
+    """Return what the private overlays hold now, normalized: paths in the history are those of a normalized config.
+
+    An overlay that cannot be read or breaks a rule by itself is skipped, and so is a reference that does not resolve.
+    """
+    layers = []
+    for source in files.overlays():
+        decoded = decode(source)
+        if decoded.tree is not None and not decoded.total:
+            layers.append(Layer(decoded.tree, private=True))
+    # An overlay is not a whole config: problems of the whole mean nothing here.
+    ignored = Problems()
+    merged = resolve(merge(layers, table.root(), ignored), table.root(), FileResolver(), ignored)
+    tree, _ = normalize(merged, ignored)
+    return tree
+
+
+def _without_positions(violations: Iterable[Violation], name: str) -> tuple[Violation, ...]:
+    """Drop positions and excerpts: the text of a revision is in no file that could be opened, and now holds secrets."""
     return tuple(replace(violation, span=Span(name)) for violation in violations)
 
 
@@ -59,13 +83,13 @@ def _missing(revision: int, path: Path) -> Violation:
         "rollback.secret",
         str(path),
         None,
-        f"revision {revision} had a secret here that no private overlay gives any more",
-        "put it into a private overlay of the Edge and try again",
+        f"revision {revision} had a secret here that no private overlay holds any more",
+        "add it to a private overlay of the Edge and try again",
     )
 
 
 def _fill(kept: dict[str, Any], message: table.Message, secrets: ReadTree, path: Path) -> Iterator[Path]:
-    """Put secrets in the places of a message where they were left out; yield the paths of those that are missing."""
+    """Put secrets back where they were left out of a message; yield the paths of those that are missing."""
     for name, value in kept.items():
         field = message.fields[name]
         here, present = path.child(name), secrets.get(name)
@@ -104,7 +128,7 @@ def _fill_entries(kept: dict[str, Any], field: table.Field, present: ReadTree, p
 
 
 def _is_given(present: Any, field: table.Field, map_key: str = "") -> bool:
-    """Tell whether a present value is a secret: a URL that holds none cannot stand for one that held one."""
+    """Tell whether a present value is a secret: a URL without one cannot replace a URL with one."""
     value = plain(present)
     return isinstance(value, str) and is_secret(field, value, map_key)
 

@@ -1,41 +1,45 @@
-"""What an Edge says of itself, put together from those who know."""
+"""What an Edge shows of itself: its status, and counters for its metrics."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Self
 
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.clock import Clock
 from iop_edge.edge.confirmation import Awaited
-from iop_edge.edge.own_files import OwnFiles
-from iop_edge.edge.renewed import with_renewed
-from iop_edge.edge.running import Running, nodes
+from iop_edge.edge.proposal import with_reloaded_tls
+from iop_edge.edge.running import ConfigFiles, Running, nodes
 from iop_edge.errors import ConfigError
-from iop_edge.ids import EdgeId, NodeId
+from iop_edge.ids import DispatchKey, EdgeId, NodeId
+from iop_edge.pool.lease import Lease
+from iop_edge.pool.refusal import Refusal, RefusalReason
 from iop_edge.pool.status import ProviderStatus
-from iop_edge.push.model import NodeState
+from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.plan import plan
-from iop_edge.refresh.result import Change
+from iop_edge.refresh.result import Change, Mode, RefreshResult, Status
 from iop_edge.schema.values import Sourced
 
+PUSH_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+WAIT_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Upper bounds of histogram buckets, in seconds."""
 
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """Whether what runs differs from what the Edge's own files say, and why they could not be read (REF-10)."""
-
-    differs: bool = False
-    error: str = ""
+Drift = tuple[bool, str]
+"""Whether what runs differs from the Edge's own files, and why they cannot be read, if so (REF-10)."""
 
 
-def drift(running: Running, files: OwnFiles | None) -> Drift:
-    """Compare what runs with the own files. Reads them: call it in a thread."""
+def drift(running: Running, files: ConfigFiles | None) -> Drift:
+    """Compare what runs with the Edge's own files. Blocks."""
     if files is None:
-        return Drift()
+        return False, ""
     try:
         own = files.load()
     except ConfigError as error:
-        # What runs is valid, so files that are not say something else.
-        return Drift(differs=True, error=f"{error.total} violations, the first: {error.violations[0]}")
-    return Drift(differs=bool(plan(with_renewed(running.snapshot, own), own).changes))
+        # What runs is valid, so invalid files say something else.
+        return True, f"{error.total} violations, the first: {error.violations[0]}"
+    return bool(plan(with_reloaded_tls(running.snapshot, own), own).changes), ""
 
 
 def status_of(
@@ -45,41 +49,133 @@ def status_of(
     states: Mapping[NodeId, NodeState],
     providers: Iterable[ProviderStatus],
     drifted: Drift,
-    awaited: Awaited | None = None,
+    awaited: Awaited | None,
 ) -> StatusSnapshot:
     """Return the status snapshot."""
+    differs, error = drifted
     return StatusSnapshot(
         edge_id=EdgeId(running.snapshot.tree["edge"]["id"]),
         revision=running.revision,
         config_hash=running.config_hash,
         started_at_ms=started_at_ms,
-        drift=drifted.differs,
-        drift_error=drifted.error,
+        drift=differs,
+        drift_error=error,
         pending=pending,
-        nodes=_node_statuses(running, states),
+        nodes=tuple(
+            _node_status(node, states.get(node["id"], NodeState()))
+            for node in sorted(nodes(running.snapshot), key=lambda node: str(node["id"]))
+        ),
         providers=tuple(sorted(providers, key=lambda provider: provider.provider_id)),
         confirm_until_ms=awaited.until_ms if awaited else 0,
         reverts_to=awaited.reverts_to.revision if awaited else 0,
     )
 
 
-def _node_statuses(running: Running, states: Mapping[NodeId, NodeState]) -> tuple[NodeStatus, ...]:
-    unknown = NodeState()
-    return tuple(
-        NodeStatus(
-            node_id=node["id"],
-            alias=_shown(node.get("alias", "")),
-            address=_shown(node["address"]),
-            connection=NodeConnection(state.connection.value),
-            generation=state.generation,
-            revision=state.revision,
-            in_sync=state.in_sync,
-            last_error=state.last_error,
-        )
-        for node in sorted(nodes(running.snapshot), key=lambda node: str(node["id"]))
-        for state in (states.get(node["id"], unknown),)
+def _node_status(node: Mapping[str, Any], state: NodeState) -> NodeStatus:
+    return NodeStatus(
+        node_id=node["id"],
+        alias=_shown(node.get("alias", "")),
+        address=_shown(node["address"]),
+        connection=NodeConnection(state.connection.value),
+        generation=state.generation,
+        revision=state.revision,
+        in_sync=state.in_sync,
+        last_error=state.last_error,
     )
 
 
 def _shown(value: Any) -> str:
     return value.reference if isinstance(value, Sourced) else str(value)
+
+
+class Histogram:
+    """How many durations fell into each bucket, the last one unbounded, and their sum in seconds."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.buckets = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a duration."""
+        self.buckets[bisect_left(self.bounds, seconds)] += 1
+        self.sum += seconds
+
+    def __copy__(self) -> Self:
+        copy = type(self)(self.bounds)
+        copy.buckets, copy.sum = self.buckets.copy(), self.sum
+        return copy
+
+
+@dataclass(slots=True)
+class Counters:
+    """What happened since the start. It observes the provider pool.
+
+    `refreshes` counts by mode, status and reason: the first rule that a rejected candidate broke, so that no text of a
+    config becomes a label. `waits` and `refusals` count requests that were not served at once, by model group or route
+    and by outcome; names that the config does not have count as None, so that callers cannot add counters. Times are in
+    seconds since 1970 UTC; 0: never.
+    """
+
+    refreshes: Counter[tuple[Mode, Status, str]] = field(default_factory=Counter)
+    last_apply_at: float = 0
+    last_apply_succeeded: bool = True
+    last_success_at: float = 0
+    pushes: Counter[str] = field(default_factory=Counter)
+    push_seconds: Histogram = field(default_factory=lambda: Histogram(PUSH_BOUNDS))
+    waits: Counter[tuple[DispatchKey | None, str]] = field(default_factory=Counter)
+    wait_seconds: Histogram = field(default_factory=lambda: Histogram(WAIT_BOUNDS))
+    refusals: Counter[tuple[DispatchKey | None, str]] = field(default_factory=Counter)
+
+    def take_result(self, mode: Mode, result: RefreshResult, clock: Clock) -> None:
+        """Count a refresh. One that needs a restart is no success: what was asked for does not run."""
+        reason = result.violations[0].rule if result.violations else ""
+        self.refreshes[mode, result.status, reason] += 1
+        if mode is Mode.APPLY:
+            self.last_apply_at = clock.wall_ms() / 1000
+            self.last_apply_succeeded = result.status is Status.APPLIED
+            if self.last_apply_succeeded:
+                self.last_success_at = self.last_apply_at
+
+    def take_push(self, pushed: Pushed) -> None:
+        """Count a push."""
+        self.pushes[pushed.outcome.value if pushed.outcome else "lost"] += 1
+        self.push_seconds.add(pushed.seconds)
+
+    def take_wait(self, key: DispatchKey, outcome: Lease | Refusal | None, seconds: float) -> None:
+        """Count a wait that has ended."""
+        if isinstance(outcome, Refusal):
+            self.waits[_bounded(outcome), outcome.reason.value] += 1
+        else:
+            self.waits[key, "cancelled" if outcome is None else "granted"] += 1
+        self.wait_seconds.add(seconds)
+
+    def take_refusal(self, refusal: Refusal) -> None:
+        """Count a request that was refused before it waited."""
+        self.refusals[_bounded(refusal), refusal.reason.value] += 1
+
+    def keep(self, keys: Container[DispatchKey]) -> None:
+        """Drop the counters of all but these model groups and routes."""
+        for counter in (self.waits, self.refusals):
+            for entry in [entry for entry in counter if entry[0] is not None and entry[0] not in keys]:
+                del counter[entry]
+
+    def copy(self) -> "Counters":
+        """Return a copy that no longer changes."""
+        return Counters(**{item.name: copy(getattr(self, item.name)) for item in fields(self)})
+
+
+def _bounded(refusal: Refusal) -> DispatchKey | None:
+    return None if refusal.reason is RefusalReason.UNKNOWN else refusal.key
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsSnapshot:
+    """What the metrics of an Edge show at one moment."""
+
+    revision: int
+    pending: int
+    awaits_confirmation: bool
+    nodes: Mapping[NodeId, NodeState]
+    providers: tuple[ProviderStatus, ...]
+    counters: Counters

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -48,21 +49,19 @@ class AdminService(pb.EdgeAdminServiceBase):
 
     async def refresh(self, message: pb.RefreshRequest) -> pb.RefreshResponse:
         """Propose the layers of the request, or what the Edge's own files say."""
-        options, mode = _options(message.options), _mode(message.mode)
+        keywords, mode = _keywords(message.options), _mode(message.mode)
         with _answering():
             if message.layers:
                 layers = [convert.from_message(Source, layer) for layer in message.layers]
-                result = await self._edge.submit(partial(self._load, layers), mode, options, _origin())
+                result = await self._edge.refresh(partial(self._load, layers), mode, **keywords)
             else:
-                result = await self._edge.reload(mode, options, _origin())
+                result = await self._edge.reload(mode, **keywords)
         return pb.RefreshResponse(result=convert.to_message(pb.RefreshResult, result))
 
     async def rollback(self, message: pb.RollbackRequest) -> pb.RollbackResponse:
         """Propose the config of an old revision."""
         with _answering():
-            result = await self._edge.rollback(
-                message.revision, _mode(message.mode), _options(message.options), _origin()
-            )
+            result = await self._edge.rollback(message.revision, _mode(message.mode), **_keywords(message.options))
         return pb.RollbackResponse(result=convert.to_message(pb.RefreshResult, result))
 
     async def confirm(self, message: pb.ConfirmRequest) -> pb.ConfirmResponse:
@@ -117,12 +116,10 @@ def _knowing_actor(
     return named
 
 
-def _origin() -> Origin:
-    return Origin(actor=_ACTOR.get())
-
-
-def _options(message: pb.RefreshOptions | None) -> RefreshOptions:
-    return convert.from_message(RefreshOptions, message) if message else RefreshOptions()
+def _keywords(message: pb.RefreshOptions | None) -> dict[str, Any]:
+    """Return the keywords of a refresh that a caller asks for."""
+    options = convert.from_message(RefreshOptions, message) if message else RefreshOptions()
+    return {**asdict(options), "origin": Origin(actor=_ACTOR.get())}
 
 
 def _mode(number: pb.RefreshMode) -> str:

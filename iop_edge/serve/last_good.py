@@ -7,10 +7,9 @@ from typing import Final
 
 from iop_edge.config.files import FileResolver
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.overlays import present_secrets
-from iop_edge.edge.own_files import OwnFiles
-from iop_edge.edge.restore import restore
+from iop_edge.edge.restore import present_secrets, restore
 from iop_edge.errors import ConfigError, Report
+from iop_edge.serve.own_files import OwnFiles
 from iop_edge.store.sqlite import SqliteStore
 
 _LOG: Final = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Final
 
 from iop_edge.client.admin import MAX_MESSAGE_BYTES
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.certificates import tls_source
+from iop_edge.edge.running import tls_source
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address, AddressError, parse_address
 from iop_edge.schema.values import plain

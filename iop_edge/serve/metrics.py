@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from iop_edge.edge.tally import Durations, Moment, QueueTally, Tally
+from iop_edge.edge.status import Counters, Histogram, MetricsSnapshot
 from iop_edge.ids import DispatchKey, ModelKey, NodeId
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.push.model import Connection, NodeState
@@ -19,74 +19,74 @@ from iop_edge.push.model import Connection, NodeState
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def exposition(moment: Moment) -> bytes:
+def exposition(snapshot: MetricsSnapshot) -> bytes:
     """Return the metrics in Prometheus' text form."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(moment))
+    registry.register(_Collector(snapshot))
     return generate_latest(registry)
 
 
 class _Collector(Collector):
-    def __init__(self, moment: Moment) -> None:
-        self._moment = moment
+    def __init__(self, snapshot: MetricsSnapshot) -> None:
+        self._snapshot = snapshot
 
     def describe(self) -> Iterator[Metric]:
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        yield from _of_config(self._moment)
-        yield from _of_refreshes(self._moment.tally)
-        yield from _of_pushes(self._moment.tally)
-        yield from _of_queues(self._moment.tally.queues)
-        yield from _of_nodes(self._moment.nodes)
-        yield from _of_providers(self._moment.providers)
+        yield from _of_config(self._snapshot)
+        yield from _of_refreshes(self._snapshot.counters)
+        yield from _of_pushes(self._snapshot.counters)
+        yield from _of_queues(self._snapshot.counters)
+        yield from _of_nodes(self._snapshot.nodes)
+        yield from _of_providers(self._snapshot.providers)
 
 
-def _of_config(moment: Moment) -> Iterator[Metric]:
-    yield GaugeMetricFamily("iop_edge_revision", "The running revision.", moment.revision)
-    yield GaugeMetricFamily("iop_edge_pending_changes", "Changes that wait for a restart.", moment.pending)
+def _of_config(snapshot: MetricsSnapshot) -> Iterator[Metric]:
+    yield GaugeMetricFamily("iop_edge_revision", "The running revision.", snapshot.revision)
+    yield GaugeMetricFamily("iop_edge_pending_changes", "Changes that wait for a restart.", snapshot.pending)
     yield GaugeMetricFamily(
         "iop_edge_awaits_confirmation",
         "Whether the running revision is reverted unless it is confirmed.",
-        float(moment.awaits_confirmation),
+        float(snapshot.awaits_confirmation),
     )
 
 
-def _of_refreshes(tally: Tally) -> Iterator[Metric]:
+def _of_refreshes(counters: Counters) -> Iterator[Metric]:
     counted = CounterMetricFamily(
         "iop_edge_refreshes",
         "Refreshes by mode, status and, where rejected, the first rule that was broken.",
         labels=("mode", "status", "reason"),
     )
-    for (mode, status, reason), count in sorted(tally.refreshes.items()):
+    for (mode, status, reason), count in sorted(counters.refreshes.items()):
         counted.add_metric((mode.value, status.value, reason), count)
     yield counted
     yield GaugeMetricFamily(
-        "iop_edge_last_apply_successful", "Whether the last apply was applied.", float(tally.last_apply_succeeded)
+        "iop_edge_last_apply_successful", "Whether the last apply was applied.", float(counters.last_apply_succeeded)
     )
     yield GaugeMetricFamily(
-        "iop_edge_last_apply_timestamp_seconds", "When the last apply ended; 0: none did.", tally.last_apply_at
+        "iop_edge_last_apply_timestamp_seconds", "When the last apply ended; 0: none did.", counters.last_apply_at
     )
     yield GaugeMetricFamily(
         "iop_edge_last_apply_success_timestamp_seconds",
         "When the last apply ended that was applied; 0: none did.",
-        tally.last_success_at,
+        counters.last_success_at,
     )
 
 
-def _of_pushes(tally: Tally) -> Iterator[Metric]:
+def _of_pushes(counters: Counters) -> Iterator[Metric]:
     counted = CounterMetricFamily(
         "iop_edge_pushes", "Payloads sent to Nodes, checks included, by outcome.", labels=("outcome",)
     )
-    for outcome, count in sorted(tally.pushes.items()):
+    for outcome, count in sorted(counters.pushes.items()):
         counted.add_metric((outcome,), count)
     yield counted
     yield _histogram(
-        "iop_edge_push_duration_seconds", "How long pushes took, from sending to the answer.", tally.push_durations
+        "iop_edge_push_duration_seconds", "How long pushes took, from sending to the answer.", counters.push_seconds
     )
 
 
-def _of_queues(tally: QueueTally) -> Iterator[Metric]:
+def _of_queues(counters: Counters) -> Iterator[Metric]:
     waits = CounterMetricFamily(
         "iop_edge_request_waits",
         "Requests that have waited for a provider, by what they asked for and how the wait ended.",
@@ -97,11 +97,11 @@ def _of_queues(tally: QueueTally) -> Iterator[Metric]:
         "Requests that were refused at once, by what they asked for and why.",
         labels=("kind", "model", "reason"),
     )
-    for family, counter in ((waits, tally.waits), (refusals, tally.refusals)):
+    for family, counter in ((waits, counters.waits), (refusals, counters.refusals)):
         for (key, word), count in counter.items():
             family.add_metric((*_key_labels(key), word), count)
         yield family
-    yield _histogram("iop_edge_request_wait_seconds", "How long requests waited for a provider.", tally.wait_durations)
+    yield _histogram("iop_edge_request_wait_seconds", "How long requests waited for a provider.", counters.wait_seconds)
 
 
 def _key_labels(key: DispatchKey | None) -> tuple[str, str]:
@@ -110,10 +110,10 @@ def _key_labels(key: DispatchKey | None) -> tuple[str, str]:
     return "model" if isinstance(key, ModelKey) else "route", key.id
 
 
-def _histogram(name: str, text: str, durations: Durations) -> HistogramMetricFamily:
-    bounds = (*map(str, durations.bounds), "+Inf")
-    buckets = list(zip(bounds, accumulate(durations.classes), strict=True))
-    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=durations.seconds)
+def _histogram(name: str, text: str, histogram: Histogram) -> HistogramMetricFamily:
+    bounds = (*map(str, histogram.bounds), "+Inf")
+    buckets = list(zip(bounds, accumulate(histogram.buckets), strict=True))
+    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=histogram.sum)
 
 
 def _of_nodes(nodes: Mapping[NodeId, NodeState]) -> Iterator[Metric]:

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Origin, fault_text
-from iop_edge.edge.edge import Edge
-from iop_edge.edge.own_files import OwnFiles
+from iop_edge.edge.edge import Edge, metrics_snapshot
 from iop_edge.errors import ConfigError, Report
 from iop_edge.refresh.result import Trigger
 from iop_edge.schema.values import plain
@@ -23,6 +22,7 @@ from iop_edge.serve.health import HealthService
 from iop_edge.serve.last_good import last_good, tell_of_last_good
 from iop_edge.serve.listeners import listeners, listening
 from iop_edge.serve.logs import announce_ready, faults_logged, logging_to
+from iop_edge.serve.own_files import OwnFiles
 from iop_edge.serve.state_dir import owned
 from iop_edge.serve.watch import watch
 from iop_edge.store.sqlite import SqliteStore
@@ -123,7 +123,7 @@ async def _metrics(edge: Edge, address: str) -> AsyncIterator[None]:
     from iop_edge.serve.metrics_server import serving_metrics
 
     async def page() -> bytes:
-        return await asyncio.to_thread(exposition, edge.moment())
+        return await asyncio.to_thread(exposition, metrics_snapshot(edge))
 
     async with serving_metrics(address, page) as real:
         _LOG.info("metrics on http://%s/metrics", real)

@@ -9,8 +9,8 @@ from typing import Any, Final
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.own_files import OwnFiles
 from iop_edge.errors import Report
+from iop_edge.serve.own_files import OwnFiles
 from iop_edge.serve.places import Place, places
 
 _LOG: Final = logging.getLogger(__name__)

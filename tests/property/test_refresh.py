@@ -56,7 +56,7 @@ def assert_whole(bench: Bench, before: Snapshot, revision: int, tree: dict[str, 
     newest = bench.store.newest()
     assert newest is not None
     assert (newest.revision, newest.config_hash) == (running.revision, running.config_hash)
-    for name, desired in running.desired().items():
+    for name, desired in running.desired.items():
         assert bench.fleet[name].desired == desired
 
 

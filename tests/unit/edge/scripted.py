@@ -9,8 +9,8 @@ import pytest
 from iop_edge.config.dump import dump_for_history
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Coordinator, Origin, Request
-from iop_edge.edge.running import Running, encode_payloads
-from iop_edge.ids import NodeId, Revision
+from iop_edge.edge.running import Running
+from iop_edge.ids import NodeId
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Desired
 from iop_edge.refresh.result import (
@@ -27,6 +27,7 @@ from iop_edge.refresh.result import (
 from iop_edge.store.base import Applied, Store
 from iop_edge.store.memory import MemoryStore
 from tests import trees
+from tests.clock import ManualClock
 
 _START = Attempt(0, "start", Trigger.START, Status.APPLIED, True, 0, 1, "", "", ())
 BOTH_MODES = pytest.mark.parametrize("mode", list(Mode))
@@ -50,7 +51,7 @@ class ScriptedFleet(Fleet):
 
     def __init__(self, running: Running) -> None:
         self.nodes = {
-            node: ScriptedNode(runs=desired.encoded.tag, desired=desired) for node, desired in running.desired().items()
+            node: ScriptedNode(runs=desired.encoded.tag, desired=desired) for node, desired in running.desired.items()
         }
 
     def __getitem__(self, node: str) -> ScriptedNode:
@@ -98,10 +99,11 @@ class Bench:
         store = store or MemoryStore()
         snapshot = Snapshot(tree)
         key = store.key()
-        running = Running(snapshot, Revision(1), snapshot.digest(key), encode_payloads(snapshot, key))
+        running = Running.build(snapshot, 1, snapshot.digest(key), key)
         store.record(_START, Applied(1, running.config_hash, dump_for_history(tree)))
         fleet, swapped = ScriptedFleet(running), list[Running]()
-        return cls(Coordinator(running, store, fleet, swapped.append), fleet, store, swapped, running)
+        coordinator = Coordinator(running, store, fleet, swapped.append, lambda *_: None, ManualClock())
+        return cls(coordinator, fleet, store, swapped, running)
 
     async def refresh(self, tree: dict[str, Any], mode: Mode = Mode.APPLY, **options: Any) -> RefreshResult:
         """Propose a config."""
@@ -114,10 +116,10 @@ class Bench:
         assert running is self.first
         assert self.swapped == []
         assert self.store.newest() == self.store.applied(1)
-        for node, payload in running.payloads.items():
+        for node, wanted in running.desired.items():
             desired = self.fleet[node].desired
             assert desired is not None
-            assert (desired.encoded, desired.revision) == (payload, 1)
+            assert (desired.encoded, desired.revision) == (wanted.encoded, 1)
 
     @property
     def newest(self) -> Attempt:

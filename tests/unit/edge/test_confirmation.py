@@ -13,6 +13,7 @@ from iop_edge.errors import EdgeError
 from iop_edge.refresh.result import Attempt, Mode, RefreshResult, Status, Trigger
 from iop_edge.store.base import Applied
 from iop_edge.store.memory import MemoryStore
+from tests.clock import ManualClock
 from tests.support import run
 from tests.unit.edge.house import EAGER, House
 from tests.unit.serve.test_admin import served
@@ -24,31 +25,6 @@ def config(threshold: int, name: str = "one") -> Snapshot:
     """A config without Nodes: the threshold is live, the name needs a restart."""
     text = f"edge: {{id: e, name: {name}}}\nlong_context_threshold_tokens: {threshold}\n"
     return load_sources([Source("edge.yaml", text.encode())], None)
-
-
-class Clock:
-    """A clock that stands still until it is told that a wait is over."""
-
-    def __init__(self) -> None:
-        self._waits: asyncio.Queue[tuple[float, asyncio.Future[None]]] = asyncio.Queue()
-
-    async def sleep(self, seconds: float) -> None:
-        over = asyncio.get_running_loop().create_future()
-        self._waits.put_nowait((seconds, over))
-        await over
-
-    async def next_wait(self) -> tuple[float, asyncio.Future[None]]:
-        """Return the next wait that has not been ended meanwhile."""
-        while True:
-            seconds, over = await self._waits.get()
-            if not over.done():
-                return seconds, over
-
-    async def strike(self) -> float:
-        """Let the next wait be over, and return its seconds."""
-        seconds, over = await self.next_wait()
-        over.set_result(None)
-        return seconds
 
 
 class Journal(MemoryStore):
@@ -79,7 +55,7 @@ class Journal(MemoryStore):
 class World:
     """An Edge with a clock and a history of the test's."""
 
-    def __init__(self, edge: Edge, clock: Clock, journal: Journal) -> None:
+    def __init__(self, edge: Edge, clock: ManualClock, journal: Journal) -> None:
         self.edge, self.clock, self.journal = edge, clock, journal
 
     async def apply(self, threshold: int, within: int = MINUTE) -> RefreshResult:
@@ -97,9 +73,9 @@ class World:
 
 @asynccontextmanager
 async def world() -> AsyncIterator[World]:
-    clock, journal, before = Clock(), Journal(), asyncio.all_tasks()
+    clock, journal, before = ManualClock(), Journal(), asyncio.all_tasks()
     first = config(1)
-    async with Edge.start(first, store=journal, settings=EAGER, sleep=clock.sleep) as edge:
+    async with Edge.start(first, store=journal, settings=EAGER, clock=clock) as edge:
         yield World(edge, clock, journal)
     assert asyncio.all_tasks() == before
 
@@ -109,7 +85,7 @@ def test_what_nobody_confirms_is_reverted_as_a_revision_of_its_own() -> None:
         async with world() as here:
             assert (await here.apply(2)).revision_after == 2
             assert await here.awaited() == (True, 1)
-            assert await here.clock.strike() == 60
+            assert await here.clock.end_next_sleep() == 60
             entry = await here.journal.next(Trigger.REVERT)
             assert (entry.status, entry.revision_after, entry.actor) == (Status.APPLIED, 3, "revert")
             await here.edge.reload()  # its turn comes when the revert has ended
@@ -123,7 +99,7 @@ def test_what_is_confirmed_stays_and_may_be_confirmed_again() -> None:
     async def scenario() -> None:
         async with world() as here:
             await here.apply(2)
-            _, over = await here.clock.next_wait()
+            _, over = await here.clock.next_sleep()
             assert not await here.edge.confirm(1), "another revision than the expected one is not confirmed"
             assert await here.edge.confirm(2)
             assert await here.edge.confirm()
@@ -152,10 +128,10 @@ def test_asked_twice_the_wait_begins_anew_and_goes_back_to_what_was_confirmed_la
     async def scenario() -> None:
         async with world() as here:
             await here.apply(2)
-            _, first = await here.clock.next_wait()
+            _, first = await here.clock.next_sleep()
             await here.apply(second, within=2 * MINUTE)
             assert (here.edge.revision, await here.awaited()) == (revision, (True, 1))
-            assert await here.clock.strike() == 120
+            assert await here.clock.end_next_sleep() == 120
             await here.journal.next(Trigger.REVERT)
             await here.edge.reload()
             assert (first.cancelled(), here.threshold, here.edge.revision) == (True, 1, revision + 1)
@@ -167,7 +143,7 @@ def test_an_apply_that_wants_no_confirmation_ends_the_wait() -> None:
     async def scenario() -> None:
         async with world() as here:
             await here.apply(2)
-            _, over = await here.clock.next_wait()
+            _, over = await here.clock.next_sleep()
             await here.apply(3, within=0)
             assert await here.awaited() == (False, 0)
             await asyncio.wait([over])
@@ -181,7 +157,7 @@ def test_a_way_back_to_what_runs_already_ends_the_wait() -> None:
         async with world() as here:
             await here.apply(2)
             await here.apply(1)
-            await here.clock.strike()
+            await here.clock.end_next_sleep()
             entry = await here.journal.next(Trigger.REVERT)
             await here.edge.reload()
             assert (entry.committed, here.edge.revision, await here.awaited()) == (False, 3, (False, 0))
@@ -198,7 +174,7 @@ def test_a_rejected_apply_leaves_the_wait_as_it_is() -> None:
             restart = await here.edge.refresh(config(2, "two"), confirm_within_ms=MINUTE)
             assert restart.status is Status.RESTART_REQUIRED
             assert await here.awaited() == (True, 1)
-            await here.clock.strike()
+            await here.clock.end_next_sleep()
             await here.journal.next(Trigger.REVERT)
 
     run(scenario())
@@ -209,9 +185,9 @@ def test_a_revert_that_is_rejected_is_tried_again() -> None:
         async with world() as here:
             await here.apply(2)
             here.journal.refusals = 1
-            await here.clock.strike()
+            await here.clock.end_next_sleep()
             assert (await here.journal.next(Trigger.REVERT)).status is Status.REJECTED
-            assert await here.clock.strike() == 60
+            assert await here.clock.end_next_sleep() == 60
             assert (await here.journal.next(Trigger.REVERT)).status is Status.APPLIED
             await here.edge.reload()
             assert here.threshold == 1
@@ -223,7 +199,7 @@ def test_a_confirmation_that_comes_before_the_turn_of_the_revert_wins() -> None:
     async def scenario() -> None:
         async with world() as here:
             await here.apply(2)
-            _, over = await here.clock.next_wait()
+            _, over = await here.clock.next_sleep()
             over.set_result(None)
             assert await here.edge.confirm(2)
             await here.edge.reload()

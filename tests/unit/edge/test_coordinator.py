@@ -290,7 +290,7 @@ def test_a_refresh_whose_caller_has_gone_is_carried_out_to_its_end() -> None:
         slow.end()
         await bench.coordinator.close()
         assert bench.coordinator.running.revision == 2
-        assert bench.fleet["a"].runs == bench.coordinator.running.payloads[NodeId("a")].tag
+        assert bench.fleet["a"].runs == bench.coordinator.running.desired[NodeId("a")].encoded.tag
 
     run(scenario())
 

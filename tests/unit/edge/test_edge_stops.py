@@ -69,7 +69,7 @@ def test_an_edge_whose_stop_is_cancelled_leaves_no_task(house: House) -> None:
 
         async def live() -> None:
             async with started(house) as edge:
-                asked.append(asyncio.create_task(edge.submit(load, Mode.DRY_RUN)))
+                asked.append(asyncio.create_task(edge.refresh(load, Mode.DRY_RUN)))
                 await begun.wait()
                 leaving.set()
 

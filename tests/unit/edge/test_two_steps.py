@@ -46,7 +46,7 @@ def test_a_change_of_a_payload_is_checked_everywhere_before_it_is_committed() ->
         result = await bench.refresh(config(concurrency=4))
         assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.COMMITTED}
         assert bench.fleet["a"].asked == ["check", "commit"]
-        assert bench.fleet["a"].runs == bench.coordinator.running.payloads[NodeId("a")].tag
+        assert bench.fleet["a"].runs == bench.coordinator.running.desired[NodeId("a")].encoded.tag
 
     run(scenario())
 
@@ -91,7 +91,7 @@ def test_a_node_that_refuses_after_its_check_has_the_others_put_back(lost: NodeO
         assert (result.status, result.committed, result.revision_after) == (Status.REJECTED, False, 1)
         assert outcomes(result) == {"a": NodeOutcome.ROLLED_BACK, "b": NodeOutcome.REJECTED}
         assert bench.fleet["b"].asked == ["check", "commit"]
-        assert bench.fleet["a"].runs == bench.coordinator.running.payloads[NodeId("a")].tag
+        assert bench.fleet["a"].runs == bench.coordinator.running.desired[NodeId("a")].encoded.tag
         bench.assert_nothing_changed()
 
     run(scenario())
@@ -167,7 +167,7 @@ def test_a_node_that_is_away_blocks_nobody_and_is_to_have_the_new_payload(mode: 
         assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.UNREACHABLE}
         wanted = bench.fleet["b"].desired
         assert wanted is not None
-        assert wanted.encoded == bench.coordinator.running.payloads[NodeId("b")]
+        assert wanted.encoded == bench.coordinator.running.desired[NodeId("b")].encoded
         assert wanted.revision == bench.coordinator.running.revision
 
     run(scenario())

@@ -6,27 +6,23 @@ from types import MappingProxyType
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.coordinator import Origin, Request
-from iop_edge.edge.edge import Edge
-from iop_edge.edge.tally import Moment, Tally
+from iop_edge.edge.edge import Edge, metrics_snapshot
+from iop_edge.edge.status import Counters, MetricsSnapshot
 from iop_edge.errors import EdgeError, Violation
 from iop_edge.ids import NodeId, ProviderId, RouteId, RouteKey
 from iop_edge.pool.lease import Lease
 from iop_edge.pool.refusal import NoProviderError, Refusal, RefusalReason
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.push.model import Connection, NodeState, Pushed
-from iop_edge.refresh.result import Mode, NodeOutcome, RefreshOptions, RefreshResult, Status
+from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
 from iop_edge.serve.metrics import exposition
 from iop_edge.serve.metrics_server import serving_metrics
+from tests.clock import ManualClock
 from tests.support import run
 from tests.unit.edge.house import EAGER, TOKEN, House
 
+CLOCK = ManualClock()
 BUSY = ProviderStatus(ProviderId("p"), NodeId("n"), ProviderState.BUSY, Health.HEALTHY, 2, 3, 5, 7, ("m",))
-
-
-def request(mode: Mode) -> Request:
-    return Request(lambda: Snapshot({}), mode, RefreshOptions(), Origin())
 
 
 def samples(text: bytes) -> dict[tuple[str, ...], float]:
@@ -38,13 +34,13 @@ def samples(text: bytes) -> dict[tuple[str, ...], float]:
     }
 
 
-def shown(tally: Tally, **nodes: NodeState) -> dict[tuple[str, ...], float]:
+def shown(counters: Counters, **nodes: NodeState) -> dict[tuple[str, ...], float]:
     states = MappingProxyType({NodeId(name): state for name, state in nodes.items()})
-    return samples(exposition(Moment(7, 2, True, states, (BUSY,), tally)))
+    return samples(exposition(MetricsSnapshot(7, 2, True, states, (BUSY,), counters)))
 
 
 def test_config_nodes_and_providers_are_shown() -> None:
-    found = shown(Tally(), a=NodeState(Connection.CONNECTED, 9, 7, True), b=NodeState(Connection.REFUSED))
+    found = shown(Counters(), a=NodeState(Connection.CONNECTED, 9, 7, True), b=NodeState(Connection.REFUSED))
     expected = {
         ("iop_edge_revision",): 7,
         ("iop_edge_pending_changes",): 2,
@@ -70,19 +66,19 @@ def test_config_nodes_and_providers_are_shown() -> None:
 
 @pytest.mark.case("R17")
 def test_refreshes_are_counted_by_mode_status_and_reason_and_the_last_apply_is_told() -> None:
-    tally = Tally()
+    counters = Counters()
     rejected = RefreshResult(
         Status.REJECTED, Mode.APPLY, violations=(Violation("node.rejected", "", None, f"says {TOKEN}"),)
     )
-    assert shown(tally)["iop_edge_last_apply_timestamp_seconds",] == 0
+    assert shown(counters)["iop_edge_last_apply_timestamp_seconds",] == 0
     for _ in range(2):
-        tally.take_result(request(Mode.DRY_RUN), RefreshResult(Status.APPLIED, Mode.DRY_RUN))
-    assert shown(tally)["iop_edge_last_apply_timestamp_seconds",] == 0
-    tally.take_result(request(Mode.APPLY), RefreshResult(Status.APPLIED, Mode.APPLY))
-    succeeded_at = shown(tally)["iop_edge_last_apply_success_timestamp_seconds",]
-    assert succeeded_at > 0
-    tally.take_result(request(Mode.APPLY), rejected)
-    found = shown(tally)
+        counters.take_result(Mode.DRY_RUN, RefreshResult(Status.APPLIED, Mode.DRY_RUN), CLOCK)
+    assert shown(counters)["iop_edge_last_apply_timestamp_seconds",] == 0
+    counters.take_result(Mode.APPLY, RefreshResult(Status.APPLIED, Mode.APPLY), CLOCK)
+    succeeded_at = shown(counters)["iop_edge_last_apply_success_timestamp_seconds",]
+    assert succeeded_at == CLOCK.wall_ms() / 1000
+    counters.take_result(Mode.APPLY, rejected, CLOCK)
+    found = shown(counters)
     assert found["iop_edge_refreshes_total", "dry_run", "", "applied"] == 2
     assert found["iop_edge_refreshes_total", "apply", "node.rejected", "rejected"] == 1
     assert found["iop_edge_last_apply_successful",] == 0
@@ -91,10 +87,10 @@ def test_refreshes_are_counted_by_mode_status_and_reason_and_the_last_apply_is_t
 
 
 def test_pushes_are_counted_by_outcome_and_duration() -> None:
-    tally = Tally()
+    counters = Counters()
     for outcome, seconds in ((NodeOutcome.COMMITTED, 0.005), (NodeOutcome.COMMITTED, 0.3), (None, 60.0)):
-        tally.take_push(Pushed(Mode.APPLY, outcome, seconds))
-    found = shown(tally)
+        counters.take_push(Pushed(Mode.APPLY, outcome, seconds))
+    found = shown(counters)
     assert found["iop_edge_pushes_total", "committed"] == 2
     assert found["iop_edge_pushes_total", "lost"] == 1
     buckets = {
@@ -123,7 +119,7 @@ def test_requests_that_are_not_served_at_once_are_counted_and_what_is_gone_is_fo
             with pytest.raises(NoProviderError):
                 async with edge.pool.acquire(TOKEN):
                     pass
-            found = samples(exposition(edge.moment()))
+            found = samples(exposition(metrics_snapshot(edge)))
             assert found["iop_edge_request_waits_total", "model", "m", "granted"] == 2
             assert found["iop_edge_request_waits_total", "model", "m", "cancelled"] == 1
             assert found["iop_edge_requests_refused_total", "", "", "unknown"] == 1
@@ -132,7 +128,7 @@ def test_requests_that_are_not_served_at_once_are_counted_and_what_is_gone_is_fo
             text = house.tracked.read_text()
             house.tracked.write_text(text.replace("- id: m\n  providers: [a-p]", "- id: n\n  providers: {a-p: m}"))
             assert (await edge.reload()).committed
-            names = set(samples(exposition(edge.moment())))
+            names = set(samples(exposition(metrics_snapshot(edge))))
             assert not any("m" in key for key in names)
             assert not any(TOKEN in label for key in names for label in key)
 
@@ -146,10 +142,10 @@ async def held(edge: Edge) -> None:
 
 @pytest.mark.parametrize("reason", [RefusalReason.TIMEOUT, RefusalReason.CLOSED, RefusalReason.NO_PROVIDER])
 def test_a_wait_that_ends_without_a_provider_is_counted_by_its_reason(reason: RefusalReason) -> None:
-    tally, key = Tally(), RouteKey(RouteId("r"))
-    tally.queues.take_wait(key, Refusal(key, reason), 30.0)
-    tally.queues.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
-    found = shown(tally)
+    counters, key = Counters(), RouteKey(RouteId("r"))
+    counters.take_wait(key, Refusal(key, reason), 30.0)
+    counters.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
+    found = shown(counters)
     assert found["iop_edge_request_waits_total", "route", "r", reason.value] == 1
     assert found["iop_edge_requests_refused_total", "route", "r", "queue_full"] == 1
     assert [found["iop_edge_request_wait_seconds_bucket", bound] for bound in ("10.0", "30.0")] == [0, 1]
@@ -172,7 +168,7 @@ def test_an_edge_is_asked_over_http(house: House) -> None:
             await edge.settled()
 
             async def page() -> bytes:
-                return exposition(edge.moment())
+                return exposition(metrics_snapshot(edge))
 
             async with serving_metrics("127.0.0.1:0", page) as address:
                 head, _, body = (await ask(address.port, b"GET /metrics?x=1 HTTP/1.1\r\nHost: e\r\n\r\n")).partition(
@@ -251,18 +247,18 @@ async def _serve(address: str) -> None:
 
 
 def test_what_a_scrape_shows_does_not_change_while_it_is_written() -> None:
-    tally, key = Tally(), RouteKey(RouteId("r"))
+    counters, key = Counters(), RouteKey(RouteId("r"))
 
     def happen() -> None:
-        tally.take_result(request(Mode.DRY_RUN), RefreshResult(Status.APPLIED, Mode.DRY_RUN))
-        tally.take_push(Pushed(Mode.APPLY, NodeOutcome.COMMITTED, 0.1))
-        tally.queues.take_wait(key, None, 0.1)
-        tally.queues.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
+        counters.take_result(Mode.DRY_RUN, RefreshResult(Status.APPLIED, Mode.DRY_RUN), CLOCK)
+        counters.take_push(Pushed(Mode.APPLY, NodeOutcome.COMMITTED, 0.1))
+        counters.take_wait(key, None, 0.1)
+        counters.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
 
     happen()
-    copy = tally.copied()
+    copy = counters.copy()
     before = shown(copy)
-    assert before == shown(tally)
+    assert before == shown(counters)
     happen()
     assert shown(copy) == before
-    assert shown(tally) != before
+    assert shown(counters) != before

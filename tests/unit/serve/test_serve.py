@@ -255,7 +255,7 @@ def test_with_last_good_it_passes_over_what_nobody_has_confirmed(house: House) -
             await edge.ended()
         house.tracked.write_text("edge: [\n")
         async with house.node("a"), serving(house, "last_good") as edge, AdminClient(house.admin) as client:
-            await edge.says("revision 2 was never confirmed: another config runs in its place")
+            await edge.says("revision 2 was never confirmed: replaced by the config files")
             await edge.says("ready, revision 3")
             assert (await client.status()).providers[0].capacity == 1
 
@@ -280,7 +280,7 @@ def test_with_last_good_it_takes_what_was_confirmed_or_what_the_files_said_at_a_
             await edge.ended()
         if how == "start":
             async with serving(house) as edge:
-                await edge.says("revision 2 was never confirmed: it stays")
+                await edge.says("revision 2 was never confirmed: kept")
                 await edge.says("ready, revision 2")
         house.tracked.write_text("edge: [\n")
         async with house.node("a"), serving(house, "last_good") as edge, AdminClient(house.admin) as client:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.edge.own_files import OwnFiles
 from iop_edge.errors import Report
 from iop_edge.serve import watch as module
+from iop_edge.serve.own_files import OwnFiles
 from iop_edge.serve.places import places
 from iop_edge.serve.watch import watch
 from tests.support import run

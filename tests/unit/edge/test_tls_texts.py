@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.edge.certificates import tls_source
+from iop_edge.edge.running import tls_source
 from iop_edge.net import Tls, TlsError
 from iop_edge.schema.values import Sourced
 

@@ -6,10 +6,9 @@ import pytest
 
 from iop_edge.config.dump import dump_for_history
 from iop_edge.config.files import FileResolver
-from iop_edge.edge.overlays import present_secrets
-from iop_edge.edge.own_files import OwnFiles
-from iop_edge.edge.restore import restore
+from iop_edge.edge.restore import present_secrets, restore
 from iop_edge.errors import ConfigError
+from iop_edge.serve.own_files import OwnFiles
 from iop_edge.store.base import Applied
 
 pytestmark = pytest.mark.contract("REF-11")

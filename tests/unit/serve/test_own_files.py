@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from iop_edge.config.pipeline import load_sources
-from iop_edge.edge import own_files
-from iop_edge.edge.own_files import OwnFiles
 from iop_edge.errors import ConfigError
+from iop_edge.serve import own_files
+from iop_edge.serve.own_files import OwnFiles
 
 CONFIG = "edge: {id: e, name: '%s'}\n"
 

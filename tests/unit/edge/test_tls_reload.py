@@ -6,9 +6,9 @@ import pytest
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.edge import Edge
-from iop_edge.edge.own_files import OwnFiles
 from iop_edge.net import Tls
 from iop_edge.refresh.result import Status
+from iop_edge.serve.own_files import OwnFiles
 from tests.pki import CA, EDGE, NODE
 from tests.support import run
 
