@@ -1,1 +1,1 @@
-"""The reference Node: it knows its id, its address and its tokens, and takes all else from its Edge."""
+"""The reference Node: it starts with its id, address and tokens only, and takes all else from its Edge."""

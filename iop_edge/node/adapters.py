@@ -1,4 +1,4 @@
-"""What a Node runs: built aside, swapped whole, drained (PSH-02)."""
+"""The adapters of a payload: built aside, swapped as a whole, drained (PSH-02)."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from iop_edge.ids import AdapterName, ProviderId
-from iop_edge.node.refusal import Refusal
+from iop_edge.node.inspect import violation
 from iop_edge.schema.paths import ROOT
-from iop_pb.iop.runtime.v1 import AdapterConfig, NodeConfigPayload, Resource
+from iop_pb.iop.runtime.v1 import AdapterConfig, NodeConfigPayload, NodeViolation, Resource
 
 
 class Adapter(Protocol):
-    """A connector that runs."""
+    """A running adapter."""
 
     async def close(self) -> None:
-        """Give up what it holds. Called once, when nothing uses it any more."""
+        """Release its resources. Called once, when nothing uses it any more."""
 
 
 class AdapterError(Exception):
-    """An adapter cannot be built. The text goes to the Edge: it holds no secret."""
+    """An adapter cannot be built. The text is sent to the Edge, so it must hold no secret."""
 
 
 class RestartNeededError(AdapterError):
@@ -31,17 +31,17 @@ Builder = Callable[[AdapterConfig], Adapter]
 
 
 class Connector:
-    """The reference adapter: it holds its config and connects when a request comes."""
+    """The reference adapter: it holds its config, and connects only when a request arrives."""
 
     def __init__(self, config: AdapterConfig) -> None:
         self.config = config
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""
 
 
 class AdapterSet:
-    """All that one payload makes a Node run."""
+    """The adapters and resources of one payload."""
 
     def __init__(self, adapters: Mapping[AdapterName, Adapter], resources: Mapping[ProviderId, Resource]) -> None:
         self.adapters = adapters
@@ -52,7 +52,7 @@ class AdapterSet:
 
     @contextmanager
     def use(self, provider_id: ProviderId) -> Iterator[Adapter]:
-        """Run one request on a resource's adapter; the set is not closed before it ends.
+        """Run one request on a resource's adapter; the set stays open until it ends.
 
         Raises:
             KeyError: there is no such resource, or it has no enabled adapter.
@@ -68,7 +68,7 @@ class AdapterSet:
                 self._idle.set()
 
     async def drain(self) -> None:
-        """Wait until nothing uses the set, or the wait is cancelled, then close it. It is not handed out any more."""
+        """Wait until the set is idle, or the wait is cancelled, then close it. Nothing may begin to use it any more."""
         try:
             await self._idle.wait()
         finally:
@@ -80,32 +80,32 @@ class AdapterSet:
 
 
 class BuildError(Exception):
-    """A set cannot be built."""
+    """Adapters cannot be built; `restart` says whether a restart of the Node would help."""
 
-    def __init__(self, refusals: list[Refusal], *, restart: bool) -> None:
-        super().__init__(refusals)
-        self.refusals = refusals
+    def __init__(self, violations: list[NodeViolation], *, restart: bool) -> None:
+        super().__init__(violations)
+        self.violations = violations
         self.restart = restart
 
 
 async def build(payload: NodeConfigPayload, builder: Builder) -> AdapterSet:
-    """Build the set of a payload beside the one that runs; what is built of a set that fails is closed again.
+    """Build the adapters of a payload beside those that run. If one fails, the others are closed again.
 
     Raises:
         BuildError: adapters cannot be built.
     """
     built: dict[AdapterName, Adapter] = {}
-    refusals: list[Refusal] = []
-    restart = True
+    failed: list[AdapterError] = []
+    violations: list[NodeViolation] = []
     for index, config in enumerate(payload.adapters):
         try:
             built[AdapterName(config.name)] = builder(config)
         except AdapterError as error:
+            failed.append(error)
             path = ROOT.child("payload").child("adapters").index(index)
-            refusals.append(Refusal("node.adapter", str(path), str(error)))
-            restart = restart and isinstance(error, RestartNeededError)
+            violations.append(violation("node.adapter", path, str(error)))
     adapters = AdapterSet(built, {ProviderId(item.provider_id): item for item in payload.resources})
-    if refusals:
+    if failed:
         await adapters.close()
-        raise BuildError(refusals, restart=restart)
+        raise BuildError(violations, restart=all(isinstance(error, RestartNeededError) for error in failed))
     return adapters

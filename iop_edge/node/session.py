@@ -1,11 +1,15 @@
-"""Which Edge a Node belongs to, and which of its processes may speak now (PSH-02)."""
+"""Which Edge a Node belongs to, and which process of that Edge may use it (PSH-02)."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from iop_edge.clock import SYSTEM_CLOCK, Clock
 from iop_edge.ids import EdgeId, EdgeInstanceId
 
 LEASE_SECONDS: Final = 10.0
@@ -14,16 +18,22 @@ LEASE_SECONDS: Final = 10.0
 _log = logging.getLogger(__name__)
 
 
-class AnotherEdgeError(Exception):
+class AnotherEdgeError(GRPCError):
     """The Node belongs to another Edge id."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(Status.PERMISSION_DENIED, message)
 
-class SessionHeldError(Exception):
-    """Another process holds the live session, or the caller holds none."""
+
+class SessionHeldError(GRPCError):
+    """Another process holds the session, or the caller holds none."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Status.ABORTED, message)
 
 
 class Session:
-    """One Edge process's hold on a Node. `ended` is set when another Edge has taken the Node over."""
+    """The session of one Edge process. `ended` is set when another Edge takes the Node over."""
 
     def __init__(self, edge_id: EdgeId, instance_id: EdgeInstanceId) -> None:
         self.edge_id = edge_id
@@ -34,12 +44,12 @@ class Session:
 
 
 class Sessions:
-    """The fence of a Node: one Edge id, and of it one process at a time.
+    """Admits one Edge id, and one process of it at a time.
 
-    A session lives while a stream of it is open, and for a short lease after its handshake. It ends with a stream.
+    A session lives while a stream of it is open, and for a short lease after its handshake.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self._clock = clock
         self._edge_id = EdgeId("")
         self._session: Session | None = None
@@ -50,23 +60,31 @@ class Sessions:
         return self._edge_id
 
     def open(self, edge_id: EdgeId, instance_id: EdgeInstanceId, *, take_over: bool) -> None:
-        """Begin or renew the session of an Edge process.
+        """Open the session of an Edge process, or extend it.
 
         Raises:
             AnotherEdgeError: the Node belongs to another Edge id, and is not to be taken over.
-            SessionHeldError: another process with the same Edge id holds a live session.
+            SessionHeldError: another process of the same Edge id holds a live session.
         """
+        session = self._session
         if edge_id == self._edge_id:
-            self._refuse_second(instance_id)
+            if session is not None and session.instance_id != instance_id and self._is_live(session):
+                _log.warning("refused a second process of Edge %s: %s holds the session", edge_id, session.instance_id)
+                raise SessionHeldError(f"another process of Edge {edge_id} holds the session")
         elif self._edge_id:
             if not take_over:
                 _log.warning("refused Edge %s: this Node belongs to %s", edge_id, self._edge_id)
                 raise AnotherEdgeError(f"this Node belongs to Edge {self._edge_id}")
             _log.warning("Edge %s takes this Node over from %s", edge_id, self._edge_id)
-        self._hold(edge_id, instance_id)
+        if session is None or (session.edge_id, session.instance_id) != (edge_id, instance_id):
+            if session is not None:
+                session.ended.set()
+            session = self._session = Session(edge_id, instance_id)
+        self._edge_id = edge_id
+        session.lease_until = self._clock.monotonic() + LEASE_SECONDS
 
     def require(self, edge_id: EdgeId, instance_id: EdgeInstanceId) -> Session:
-        """Return the session that a caller says to hold.
+        """Return the session that the caller claims to hold.
 
         Raises:
             AnotherEdgeError: the Node belongs to another Edge id.
@@ -81,10 +99,10 @@ class Sessions:
 
     @contextmanager
     def stream(self, session: Session) -> Iterator[None]:
-        """Keep a session alive while its stream is open.
+        """Keep a session alive while its stream is open, and end it with the stream.
 
-        It ends with the stream, unless its process has shaken hands again meanwhile: it may have noticed before we do
-        that the connection is lost.
+        If its process has shaken hands again meanwhile, the session stays: the Edge may have noticed a lost connection
+        before the Node does.
         """
         session.streams += 1
         lease = session.lease_until
@@ -95,21 +113,5 @@ class Sessions:
             if session.lease_until == lease:
                 session.lease_until = 0.0
 
-    def _refuse_second(self, instance_id: EdgeInstanceId) -> None:
-        session = self._session
-        if session is None or session.instance_id == instance_id or not self._is_live(session):
-            return
-        _log.warning("refused a second process of Edge %s: %s holds the session", self._edge_id, session.instance_id)
-        raise SessionHeldError(f"another process of Edge {self._edge_id} holds the session")
-
-    def _hold(self, edge_id: EdgeId, instance_id: EdgeInstanceId) -> None:
-        session = self._session
-        if session is None or (session.edge_id, session.instance_id) != (edge_id, instance_id):
-            if session is not None:
-                session.ended.set()
-            session = self._session = Session(edge_id, instance_id)
-        self._edge_id = edge_id
-        session.lease_until = self._clock() + LEASE_SECONDS
-
     def _is_live(self, session: Session) -> bool:
-        return session.streams > 0 or self._clock() < session.lease_until
+        return session.streams > 0 or self._clock.monotonic() < session.lease_until

@@ -11,7 +11,7 @@ import pytest
 
 from iop_edge.ids import NodeId
 from iop_edge.net import Address
-from iop_edge.node.serve import run_node
+from iop_edge.node.node import run_node
 from iop_edge.schema import table
 from tests.support import EXAMPLES, ROOT, run
 

@@ -27,7 +27,7 @@ from iop_edge.config.pipeline import load_sources  # noqa: E402
 from iop_edge.config.source import Source  # noqa: E402
 from iop_edge.ids import NodeId  # noqa: E402
 from iop_edge.net import Address  # noqa: E402
-from iop_edge.node.serve import run_node  # noqa: E402
+from iop_edge.node.node import run_node  # noqa: E402
 
 __all__ = [
     "Bounds",

@@ -16,7 +16,7 @@ from iop_edge.config.source import Source
 from iop_edge.edge.edge import Edge
 from iop_edge.ids import NodeId
 from iop_edge.net import Address, parse_address
-from iop_edge.node.serve import run_node
+from iop_edge.node.node import run_node
 from iop_edge.payload import node_payload
 from iop_edge.pool.refusal import NoProviderError
 from iop_edge.pool.status import Health

@@ -112,7 +112,7 @@ def node_run(arguments: argparse.Namespace, console: Console) -> ExitCode:
     With --tls-cert and --tls-key it speaks TLS; with --tls-ca only to an Edge with a certificate of that authority. The
     files are PEM and are read again for every connection: renewed ones need no restart.
     """
-    from iop_edge.node.serve import run_node
+    from iop_edge.node.node import run_node
     from iop_edge.schema.formats import FORMATS
 
     if fault := FORMATS["identifier"].fault(arguments.id):

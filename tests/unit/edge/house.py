@@ -11,7 +11,7 @@ from typing import Any
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.edge import Edge
 from iop_edge.ids import NodeId
-from iop_edge.node.serve import run_node
+from iop_edge.node.node import run_node
 from iop_edge.push.settings import Settings
 from iop_edge.serve.own_files import OwnFiles
 from iop_edge.store.base import Store

@@ -3,7 +3,7 @@
 from typing import Any
 
 from iop_edge.ids import NodeId
-from iop_edge.node.subject import Subject
+from iop_edge.node.health import MonitoredResource
 from iop_pb.iop.config.v1 import HealthMode, ProtocolProfile
 from iop_pb.iop.runtime.v1 import (
     AdapterConfig,
@@ -43,11 +43,13 @@ def resource(provider_id: str = "qwen", mode: HealthMode = HealthMode.PASSIVE, n
     return Resource(provider_id=provider_id, adapter=name, models=["m"], health=ResourceHealthCheck(mode=mode))
 
 
-def subject(provider_id: str = "qwen", mode: HealthMode = HealthMode.PASSIVE, **parts: Any) -> Subject:
+def monitored(provider_id: str = "qwen", mode: HealthMode = HealthMode.PASSIVE, **parts: Any) -> MonitoredResource:
     """Return a resource on an adapter at `base_url`; the other parts are those of its health check."""
     backend = adapter(base_url=parts.pop("base_url", "http://127.0.0.1:8000"))
     check = ResourceHealthCheck(mode=mode, **{"interval_ms": 10_000, "timeout_ms": 2000, **parts})
-    return Subject(Resource(provider_id=provider_id, adapter=backend.name, models=["m"], health=check), backend)
+    return MonitoredResource(
+        Resource(provider_id=provider_id, adapter=backend.name, models=["m"], health=check), backend
+    )
 
 
 def payload(concurrency: int = 1, *, node_id: str = NODE_ID, **parts: Any) -> NodeConfigPayload:
@@ -73,13 +75,3 @@ def handshake(edge_id: str = EDGE_ID, instance_id: str = INSTANCE, **parts: Any)
 def watch(edge_id: str = EDGE_ID, instance_id: str = INSTANCE) -> WatchHealthRequest:
     """Return the request that opens the stream of a session."""
     return WatchHealthRequest(edge_id=edge_id, edge_instance_id=instance_id)
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now

@@ -49,7 +49,7 @@ def test_set_that_fails_is_closed_again() -> None:
     with pytest.raises(BuildError) as caught:
         run(build(CONTENT, recorder))
     assert recorder.closed == ["a"]
-    (refusal,) = caught.value.refusals
+    (refusal,) = caught.value.violations
     assert (refusal.rule, refusal.path, refusal.message) == ("node.adapter", "payload.adapters[1]", "no such backend")
     assert not caught.value.restart
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from iop_edge.ids import Generation, ProviderId
-from iop_edge.node.health import MOST_IN_A_REPORT, HealthBook
+from iop_edge.node.health import MAX_REPORTED, HealthRegistry
 from iop_pb.iop.config.v1 import HealthMode
 from iop_pb.iop.runtime.v1 import ResourceHealthState, WatchHealthResponse
 from tests.support import run
-from tests.unit.node.pushes import subject
+from tests.unit.node.pushes import monitored
 
 pytestmark = pytest.mark.contract("PSH-05")
 
@@ -41,16 +41,18 @@ async def is_waiting(watch: Watch) -> bool:
 
 def test_first_report_has_all_resources() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(7), [subject("a"), subject("b", HealthMode.NONE), subject("c", HealthMode.ACTIVE)])
-        assert await following(book.watch()) == (7, {"a": UNKNOWN, "b": HEALTHY, "c": UNKNOWN})
+        registry = HealthRegistry()
+        registry.replace(
+            Generation(7), [monitored("a"), monitored("b", HealthMode.NONE), monitored("c", HealthMode.ACTIVE)]
+        )
+        assert await following(registry.watch()) == (7, {"a": UNKNOWN, "b": HEALTHY, "c": UNKNOWN})
 
     run(scenario())
 
 
 def test_watching_an_empty_node_begins_at_once() -> None:
     async def scenario() -> None:
-        watch = HealthBook().watch()
+        watch = HealthRegistry().watch()
         assert await following(watch) == (0, {})
         assert await is_waiting(watch)
 
@@ -59,11 +61,11 @@ def test_watching_an_empty_node_begins_at_once() -> None:
 
 def test_later_reports_have_what_has_changed() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a"), subject("b")])
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a"), monitored("b")])
+        watch = registry.watch()
         await following(watch)
-        book.observe(A, good=False, detail="503")
+        registry.observe(A, good=False, detail="503")
         assert await following(watch) == (1, {"a": UNHEALTHY})
 
     run(scenario())
@@ -71,13 +73,13 @@ def test_later_reports_have_what_has_changed() -> None:
 
 def test_changes_between_two_readings_are_one_report_of_the_newest() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a"), subject("b")])
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a"), monitored("b")])
+        watch = registry.watch()
         await following(watch)
-        book.observe(A, good=False)
-        book.observe(B, good=True)
-        book.observe(A, good=True)
+        registry.observe(A, good=False)
+        registry.observe(B, good=True)
+        registry.observe(A, good=True)
         assert await following(watch) == (1, {"a": HEALTHY, "b": HEALTHY})
 
     run(scenario())
@@ -85,13 +87,13 @@ def test_changes_between_two_readings_are_one_report_of_the_newest() -> None:
 
 def test_report_of_what_is_known_is_no_news() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a")])
-        book.observe(A, good=True)
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a")])
+        registry.observe(A, good=True)
+        watch = registry.watch()
         await following(watch)
-        book.observe(A, good=True)
-        book.observe(ProviderId("gone"), good=True)
+        registry.observe(A, good=True)
+        registry.observe(ProviderId("gone"), good=True)
         assert await is_waiting(watch)
 
     run(scenario())
@@ -99,14 +101,16 @@ def test_report_of_what_is_known_is_no_news() -> None:
 
 def test_new_generation_is_reported_whole_and_keeps_what_is_known_of_what_stays() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        first = [subject("a"), subject("b"), subject("c")]
-        book.follow(Generation(1), first)
+        registry = HealthRegistry()
+        first = [monitored("a"), monitored("b"), monitored("c")]
+        registry.replace(Generation(1), first)
         for provider_id in (A, B, C):
-            book.observe(provider_id, good=False)
-        watch = book.watch()
+            registry.observe(provider_id, good=False)
+        watch = registry.watch()
         await following(watch)
-        book.follow(Generation(2), [subject("a"), subject("b", base_url="http://127.0.0.1:9"), subject("c", path="/x")])
+        registry.replace(
+            Generation(2), [monitored("a"), monitored("b", base_url="http://127.0.0.1:9"), monitored("c", path="/x")]
+        )
         assert await following(watch) == (2, {"a": UNHEALTHY, "b": UNKNOWN, "c": UNKNOWN})
         assert await is_waiting(watch)
 
@@ -115,11 +119,11 @@ def test_new_generation_is_reported_whole_and_keeps_what_is_known_of_what_stays(
 
 def test_generation_that_changes_nothing_is_reported_whole_too() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a")])
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a")])
+        watch = registry.watch()
         await following(watch)
-        book.follow(Generation(2), [subject("a")])
+        registry.replace(Generation(2), [monitored("a")])
         assert await following(watch) == (2, {"a": UNKNOWN})
 
     run(scenario())
@@ -127,16 +131,16 @@ def test_generation_that_changes_nothing_is_reported_whole_too() -> None:
 
 def test_many_resources_are_told_in_messages_that_stay_small() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(3), [subject(f"p-{number}") for number in range(MOST_IN_A_REPORT * 2 + 1)])
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(3), [monitored(f"p-{number}") for number in range(MAX_REPORTED * 2 + 1)])
+        watch = registry.watch()
         reports = [await following(watch) for _ in range(3)]
         assert [(generation, len(states)) for generation, states in reports] == [
-            (3, MOST_IN_A_REPORT),
-            (3, MOST_IN_A_REPORT),
+            (3, MAX_REPORTED),
+            (3, MAX_REPORTED),
             (3, 1),
         ]
-        assert len({provider_id for _, states in reports for provider_id in states}) == MOST_IN_A_REPORT * 2 + 1
+        assert len({provider_id for _, states in reports for provider_id in states}) == MAX_REPORTED * 2 + 1
         assert await is_waiting(watch)
 
     run(scenario())
@@ -144,13 +148,13 @@ def test_many_resources_are_told_in_messages_that_stay_small() -> None:
 
 def test_state_follows_the_thresholds_of_the_config() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a", healthy_threshold=2, unhealthy_threshold=2)])
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a", healthy_threshold=2, unhealthy_threshold=2)])
+        watch = registry.watch()
         await following(watch)
         seen: list[ResourceHealthState] = []
         for good in (True, False, False, True, True):
-            book.observe(A, good=good, detail=f"seen {len(seen)}")
+            registry.observe(A, good=good, detail=f"seen {len(seen)}")
             seen.append((await following(watch))[1]["a"])
         assert seen == [HEALTHY, HEALTHY, UNHEALTHY, UNHEALTHY, HEALTHY]
 
@@ -159,44 +163,44 @@ def test_state_follows_the_thresholds_of_the_config() -> None:
 
 def test_what_is_not_checked_stays_healthy() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a", HealthMode.NONE)])
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a", HealthMode.NONE)])
+        watch = registry.watch()
         await following(watch)
-        book.observe(A, good=False)
+        registry.observe(A, good=False)
         assert await is_waiting(watch)
 
     run(scenario())
 
 
 @pytest.mark.contract("POL-01")
-def test_unhealthy_resource_gets_requests_again_when_it_is_put_on_trial() -> None:
+def test_unhealthy_resource_gets_requests_again_when_it_is_half_open() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a", unhealthy_threshold=3)])
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a", unhealthy_threshold=3)])
+        watch = registry.watch()
         await following(watch)
         for _ in range(3):
-            book.observe(A, good=False)
-        await book.unhealthy(A)
+            registry.observe(A, good=False)
+        await registry.wait_unhealthy(A)
         assert await following(watch) == (1, {"a": UNHEALTHY})
-        book.put_on_trial(A)
+        registry.half_open(A)
         assert await following(watch) == (1, {"a": UNKNOWN})
-        book.observe(A, good=False)
+        registry.observe(A, good=False)
         assert await following(watch) == (1, {"a": UNHEALTHY})
 
     run(scenario())
 
 
-def test_only_what_is_unhealthy_is_put_on_trial() -> None:
+def test_only_what_is_unhealthy_is_half_open() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a")])
-        book.observe(A, good=True)
-        watch = book.watch()
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a")])
+        registry.observe(A, good=True)
+        watch = registry.watch()
         await following(watch)
-        book.put_on_trial(A)
-        book.put_on_trial(ProviderId("gone"))
+        registry.half_open(A)
+        registry.half_open(ProviderId("gone"))
         assert await is_waiting(watch)
 
     run(scenario())
@@ -205,11 +209,11 @@ def test_only_what_is_unhealthy_is_put_on_trial() -> None:
 @pytest.mark.contract("CFG-08")
 def test_change_of_state_is_logged_with_its_reason(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a", base_url="http://user:s3cret@127.0.0.1/")])
-        book.observe(A, good=False, detail="answers 503")
-        book.observe(A, good=False, detail="answers 500")
-        book.observe(A, good=True, detail="answers 200")
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a", base_url="http://user:s3cret@127.0.0.1/")])
+        registry.observe(A, good=False, detail="answers 503")
+        registry.observe(A, good=False, detail="answers 500")
+        registry.observe(A, good=True, detail="answers 200")
 
     with caplog.at_level("INFO"):
         run(scenario())
@@ -221,12 +225,12 @@ def test_change_of_state_is_logged_with_its_reason(caplog: pytest.LogCaptureFixt
 
 def test_every_watcher_hears_everything() -> None:
     async def scenario() -> None:
-        book = HealthBook()
-        book.follow(Generation(1), [subject("a")])
-        watches = [book.watch(), book.watch()]
+        registry = HealthRegistry()
+        registry.replace(Generation(1), [monitored("a")])
+        watches = [registry.watch(), registry.watch()]
         for watch in watches:
             await following(watch)
-        book.observe(A, good=True)
+        registry.observe(A, good=True)
         assert [await following(watch) for watch in watches] == [(1, {"a": HEALTHY})] * 2
 
     run(scenario())

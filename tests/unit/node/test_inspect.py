@@ -2,8 +2,7 @@
 
 import pytest
 
-from iop_edge.node.inspect import inspect
-from iop_edge.node.profiles import BUILT_IN
+from iop_edge.node.inspect import BUILT_IN_PROFILES, inspect
 from iop_pb.iop.config.v1 import ProtocolProfile
 from iop_pb.iop.runtime.v1 import (
     AdapterConfig,
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.contract("PSH-02")
 
 
 def found(request: NodeConfigRefreshRequest) -> list[tuple[str, str]]:
-    return [(refusal.rule, refusal.path) for refusal in inspect(request, NODE_ID, BUILT_IN)]
+    return [(violation.rule, violation.path) for violation in inspect(request, NODE_ID, BUILT_IN_PROFILES)]
 
 
 @pytest.mark.parametrize(
@@ -97,12 +96,12 @@ def test_all_faults_are_found_at_once() -> None:
 
 
 @pytest.mark.contract("CFG-08")
-def test_refusals_hold_no_value_of_an_adapter() -> None:
+def test_violations_hold_no_value_of_an_adapter() -> None:
     secret = OpenAiCompatAdapterConfig(
         base_url="http://user:s3cret@a", headers={"Authorization": "s3cret"}, protocol_profile=ProtocolProfile(77)
     )
     secret._unknown_fields = b"\x7a\x06s3cret"
     request = push(1, payload(adapters=[AdapterConfig(name="a", openai_compat=secret)]))
-    refusals = inspect(request, NODE_ID, BUILT_IN)
-    assert len(refusals) == 2
-    assert "s3cret" not in str(refusals)
+    violations = inspect(request, NODE_ID, BUILT_IN_PROFILES)
+    assert len(violations) == 2
+    assert "s3cret" not in str(violations)

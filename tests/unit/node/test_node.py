@@ -23,12 +23,12 @@ from iop_pb.iop.runtime.v1 import (
     ResourceHealthState,
     RunningPayload,
 )
+from tests.clock import ManualClock
 from tests.support import run
 from tests.unit.node.pushes import (
     DRY_RUN,
     INSTANCE,
     NODE_ID,
-    Clock,
     adapter,
     command_line,
     handshake,
@@ -113,7 +113,7 @@ def test_anonymous_edge_is_refused(anonymous: HandshakeRequest) -> None:
 
 
 def test_second_process_and_other_edge_are_refused() -> None:
-    node = Node(NODE_ID, clock=Clock())
+    node = Node(NODE_ID, clock=ManualClock())
     run(node.handshake(handshake()))
     assert refusal(handshake(instance_id="instance-2"), node).status is Status.ABORTED
     assert refusal(handshake(edge_id="edge-2"), node).status is Status.PERMISSION_DENIED
@@ -122,14 +122,14 @@ def test_second_process_and_other_edge_are_refused() -> None:
 
 
 def test_push_outside_a_session_is_refused() -> None:
-    clock = Clock()
+    clock = ManualClock()
     node = Node(NODE_ID, clock=clock)
     with pytest.raises(GRPCError) as before:
         run(node.node_config_refresh(push(1)))
     run(node.handshake(handshake()))
     with pytest.raises(GRPCError) as another:
         run(node.node_config_refresh(push(1, edge_instance_id="instance-2")))
-    clock.now += LEASE_SECONDS
+    clock.advance(LEASE_SECONDS)
     with pytest.raises(GRPCError) as after:
         run(node.node_config_refresh(push(1)))
     assert {caught.value.status for caught in (before, another, after)} == {Status.ABORTED}
@@ -343,14 +343,14 @@ def test_refused_push_shows_no_secret(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.contract("PSH-05")
 def test_health_is_streamed_and_keeps_the_session_alive() -> None:
     async def scenario() -> None:
-        clock = Clock()
+        clock = ManualClock()
         node = Node(NODE_ID, clock=clock)
         await node.handshake(handshake())
         await node.node_config_refresh(push(1, A))
         reports = node.watch_health(watch())
         first = await anext(reports)
         assert [item.provider_id for item in first.resources] == ["qwen"]
-        clock.now += LEASE_SECONDS * 100
+        clock.advance(LEASE_SECONDS * 100)
         with pytest.raises(GRPCError):
             await node.handshake(handshake(instance_id="instance-2"))
         node.health.observe(ProviderId("qwen"), good=True)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from iop_edge.node.health import MonitoredResource
 from iop_edge.node.probe import probe_of
-from iop_edge.node.subject import Subject
 from iop_pb.iop.config.v1 import HealthMode
 from iop_pb.iop.runtime.v1 import (
     AdapterConfig,
@@ -12,7 +12,7 @@ from iop_pb.iop.runtime.v1 import (
     OpenAiCompatAdapterConfig,
     VllmAdapterConfig,
 )
-from tests.unit.node.pushes import command_line, subject
+from tests.unit.node.pushes import command_line, monitored
 
 pytestmark = pytest.mark.contract("PSH-05")
 
@@ -20,12 +20,12 @@ ACTIVE = HealthMode.ACTIVE
 KINDS = ("ollama", "vllm", "llama_cpp", "openai_compat")
 
 
-def on(adapter: AdapterConfig | None, path: str = "") -> Subject:
-    return Subject(subject(mode=ACTIVE, path=path).resource, adapter)
+def on(adapter: AdapterConfig | None, path: str = "") -> MonitoredResource:
+    return MonitoredResource(monitored(mode=ACTIVE, path=path).resource, adapter)
 
 
-def asked(checked: Subject) -> str:
-    probe = probe_of(checked)
+def asked(checked: MonitoredResource) -> str:
+    probe = probe_of(checked.resource, checked.adapter)
     assert probe is not None
     return probe.url
 
@@ -46,7 +46,7 @@ def asked(checked: Subject) -> str:
     ],
 )
 def test_path_is_one_on_the_host_of_the_backend(base_url: str, path: str, url: str) -> None:
-    assert asked(subject(mode=ACTIVE, base_url=base_url, path=path)) == url
+    assert asked(monitored(mode=ACTIVE, base_url=base_url, path=path)) == url
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,8 @@ def test_path_is_one_on_the_host_of_the_backend(base_url: str, path: str, url: s
 def test_without_a_path_the_kind_of_the_adapter_says_what_is_asked_for(
     adapter: AdapterConfig, url: str, is_good: bool
 ) -> None:
-    probe = probe_of(on(adapter))
+    probed = on(adapter)
+    probe = probe_of(probed.resource, probed.adapter)
     assert probe is not None
     assert probe.url == url
     assert 200 in probe.good
@@ -75,17 +76,18 @@ def test_without_a_path_the_kind_of_the_adapter_says_what_is_asked_for(
     [
         pytest.param(on(None, "/health"), id="an adapter that is not in the payload"),
         pytest.param(on(command_line("codex"), "/health"), id="a command-line agent"),
-        pytest.param(subject(mode=HealthMode.PASSIVE, path="/health"), id="passive"),
-        pytest.param(subject(mode=HealthMode.NONE, path="/health"), id="no check"),
+        pytest.param(monitored(mode=HealthMode.PASSIVE, path="/health"), id="passive"),
+        pytest.param(monitored(mode=HealthMode.NONE, path="/health"), id="no check"),
     ],
 )
-def test_what_has_no_backend_or_is_not_active_is_not_probed(unprobed: Subject) -> None:
-    assert probe_of(unprobed) is None
+def test_what_has_no_backend_or_is_not_active_is_not_probed(unprobed: MonitoredResource) -> None:
+    assert probe_of(unprobed.resource, unprobed.adapter) is None
 
 
 def test_header_names_are_sent_as_written_and_win_over_our_own() -> None:
     headers = {"x-KEY": "v", "user-agent": "mine", "AUTHORIZATION": "Bearer t", "Host": "name"}
-    probe = probe_of(on(AdapterConfig(vllm=VllmAdapterConfig(base_url="http://u:p@h", headers=headers)), "/"))
+    probed = on(AdapterConfig(vllm=VllmAdapterConfig(base_url="http://u:p@h", headers=headers)), "/")
+    probe = probe_of(probed.resource, probed.adapter)
     assert probe is not None
     assert dict(probe.headers) == {
         b"x-KEY": b"v",
@@ -101,4 +103,4 @@ def test_probe_and_subject_show_no_secret() -> None:
     secret = on(
         AdapterConfig(vllm=VllmAdapterConfig(base_url="http://u:s3cret@h?key=s3cret", headers={"X": "s3cret"})), "/"
     )
-    assert "s3cret" not in f"{secret!r}{probe_of(secret)!r}"
+    assert "s3cret" not in f"{secret!r}{probe_of(secret.resource, secret.adapter)!r}"

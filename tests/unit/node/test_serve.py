@@ -12,7 +12,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address, Tls, client_context
-from iop_edge.node.serve import run_node
+from iop_edge.node.node import run_node
 from iop_edge.transport.channel import ClientChannel
 from iop_edge.transport.renewal import TlsSource
 from iop_pb.iop.runtime.v1 import HandshakeResponse, WatchHealthResponse

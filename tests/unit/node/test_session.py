@@ -6,7 +6,7 @@ import pytest
 
 from iop_edge.ids import EdgeId, EdgeInstanceId
 from iop_edge.node.session import LEASE_SECONDS, AnotherEdgeError, SessionHeldError, Sessions
-from tests.unit.node.pushes import Clock
+from tests.clock import ManualClock
 
 pytestmark = pytest.mark.contract("PSH-02")
 
@@ -15,18 +15,18 @@ FIRST, SECOND = EdgeInstanceId("instance-1"), EdgeInstanceId("instance-2")
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def sessions(clock: Clock) -> Sessions:
+def sessions(clock: ManualClock) -> Sessions:
     opened = Sessions(clock)
     opened.open(EDGE, FIRST, take_over=False)
     return opened
 
 
-def test_node_belongs_to_nobody_before_the_first_handshake(clock: Clock) -> None:
+def test_node_belongs_to_nobody_before_the_first_handshake(clock: ManualClock) -> None:
     sessions = Sessions(clock)
     assert not sessions.edge_id
     with pytest.raises(SessionHeldError):
@@ -46,9 +46,9 @@ def test_second_process_is_refused_during_the_lease(sessions: Sessions, caplog: 
         sessions.require(EDGE, SECOND)
 
 
-def test_second_process_is_refused_while_a_stream_is_open(sessions: Sessions, clock: Clock) -> None:
+def test_second_process_is_refused_while_a_stream_is_open(sessions: Sessions, clock: ManualClock) -> None:
     with sessions.stream(sessions.require(EDGE, FIRST)):
-        clock.now += LEASE_SECONDS * 100
+        clock.advance(LEASE_SECONDS * 100)
         with pytest.raises(SessionHeldError):
             sessions.open(EDGE, SECOND, take_over=False)
         sessions.require(EDGE, FIRST)
@@ -78,8 +78,10 @@ def test_session_lives_until_its_last_stream_has_ended(sessions: Sessions) -> No
 
 
 @pytest.mark.parametrize(("passed", "is_live"), [(LEASE_SECONDS - 0.1, True), (LEASE_SECONDS, False)])
-def test_lease_without_a_stream_runs_out(sessions: Sessions, clock: Clock, passed: float, *, is_live: bool) -> None:
-    clock.now += passed
+def test_lease_without_a_stream_runs_out(
+    sessions: Sessions, clock: ManualClock, passed: float, *, is_live: bool
+) -> None:
+    clock.advance(passed)
     if is_live:
         sessions.require(EDGE, FIRST)
         with pytest.raises(SessionHeldError):
@@ -90,16 +92,16 @@ def test_lease_without_a_stream_runs_out(sessions: Sessions, clock: Clock, passe
         sessions.open(EDGE, SECOND, take_over=False)
 
 
-def test_same_process_shakes_hands_again(sessions: Sessions, clock: Clock) -> None:
+def test_same_process_shakes_hands_again(sessions: Sessions, clock: ManualClock) -> None:
     session = sessions.require(EDGE, FIRST)
-    clock.now += LEASE_SECONDS - 1
+    clock.advance(LEASE_SECONDS - 1)
     sessions.open(EDGE, FIRST, take_over=False)
-    clock.now += LEASE_SECONDS - 1
+    clock.advance(LEASE_SECONDS - 1)
     assert sessions.require(EDGE, FIRST) is session
 
 
-def test_another_edge_is_refused_even_when_no_session_lives(sessions: Sessions, clock: Clock) -> None:
-    clock.now += LEASE_SECONDS * 100
+def test_another_edge_is_refused_even_when_no_session_lives(sessions: Sessions, clock: ManualClock) -> None:
+    clock.advance(LEASE_SECONDS * 100)
     with pytest.raises(AnotherEdgeError):
         sessions.open(OTHER, SECOND, take_over=False)
     with pytest.raises(AnotherEdgeError):
@@ -120,9 +122,9 @@ def test_another_edge_takes_over_on_purpose_and_ends_the_old_session(sessions: S
     assert not sessions.require(OTHER, SECOND).ended.is_set()
 
 
-def test_stream_that_ends_late_leaves_the_handshake_that_came_after_it(sessions: Sessions, clock: Clock) -> None:
+def test_stream_that_ends_late_leaves_the_handshake_that_came_after_it(sessions: Sessions, clock: ManualClock) -> None:
     with sessions.stream(sessions.require(EDGE, FIRST)):
-        clock.now += 1
+        clock.advance(1)
         sessions.open(EDGE, FIRST, take_over=False)
     sessions.require(EDGE, FIRST)
     with sessions.stream(sessions.require(EDGE, FIRST)):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iop_edge.node.standing import HEALTHY, UNHEALTHY, UNKNOWN, Standing, Thresholds
-from iop_pb.iop.runtime.v1 import ResourceHealthCheck, ResourceHealthState
+from iop_edge.node.health import HEALTHY, UNHEALTHY, UNKNOWN, MonitoredResource, Thresholds, ThresholdState
+from iop_pb.iop.runtime.v1 import Resource, ResourceHealthCheck, ResourceHealthState
 
 pytestmark = pytest.mark.contract("PSH-05")
 
@@ -16,12 +16,12 @@ LETTERS = {
 }
 
 
-def states(begin: Standing, results: str, thresholds: Thresholds) -> str:
+def states(begin: ThresholdState, results: str, thresholds: Thresholds) -> str:
     """Return the state after each result: `+` is a good one, `-` a bad one."""
-    standing, seen = begin, ""
+    current, seen = begin, ""
     for result in results:
-        standing = standing.after(thresholds, good=result == "+")
-        seen += LETTERS[standing.state]
+        current = current.after(thresholds, good=result == "+")
+        seen += LETTERS[current.state]
     return seen
 
 
@@ -42,21 +42,21 @@ def states(begin: Standing, results: str, thresholds: Thresholds) -> str:
     ],
 )
 def test_state_follows_results_in_a_row(
-    begin: Standing, healthy: int, unhealthy: int, results: str, expected: str
+    begin: ThresholdState, healthy: int, unhealthy: int, results: str, expected: str
 ) -> None:
     assert states(begin, results, Thresholds(healthy, unhealthy)) == expected
 
 
 @pytest.mark.parametrize(("results", "expected"), [("-", "U"), ("+", "H"), ("+-", "HH")])
-def test_on_trial_the_next_result_decides(results: str, expected: str) -> None:
+def test_when_half_open_the_next_result_decides(results: str, expected: str) -> None:
     thresholds = Thresholds(healthy=2, unhealthy=3)
-    assert states(UNHEALTHY.on_trial(thresholds), results, thresholds) == expected
+    assert states(UNHEALTHY.half_open(thresholds), results, thresholds) == expected
 
 
 @pytest.mark.parametrize("given_", [0, -1])
 def test_one_result_is_the_least_that_changes_anything(given_: int) -> None:
     check = ResourceHealthCheck(healthy_threshold=given_, unhealthy_threshold=given_)
-    assert Thresholds.of(check) == Thresholds(1, 1)
+    assert MonitoredResource(Resource(health=check), None).thresholds == Thresholds(1, 1)
 
 
 def expected_states(results: str, healthy: int, unhealthy: int) -> str:

@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 
 from iop_edge.net import Tls, server_context
-from iop_edge.node.backends import MOST_AT_ONCE, MOST_BYTES, Backends
-from iop_edge.node.probe import Finding, Probe, probe_of
+from iop_edge.node.probe import MAX_BODY_BYTES, MAX_CONCURRENT, HttpProber, Probe, ProbeResult, probe_of
 from iop_pb.iop.config.v1 import HealthMode
 from tests.backend import Backend, backend
 from tests.pki import NODE
 from tests.support import PATIENCE, run
-from tests.unit.node.pushes import subject
+from tests.unit.node.pushes import monitored
 
 pytestmark = pytest.mark.contract("PSH-05")
 
@@ -36,17 +35,17 @@ def probe(
     timeout_ms: int = int(PATIENCE * 1000),
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> Probe:
-    asked = subject(mode=HealthMode.ACTIVE, base_url=base_url, path=path, timeout_ms=timeout_ms)
+    asked = monitored(mode=HealthMode.ACTIVE, base_url=base_url, path=path, timeout_ms=timeout_ms)
     assert asked.adapter is not None
     assert asked.adapter.vllm is not None
     asked.adapter.vllm.headers.update(headers)
-    made = probe_of(asked)
+    made = probe_of(asked.resource, asked.adapter)
     assert made is not None
     return made
 
 
-async def ask_once(asked: Probe) -> Finding:
-    return await Backends().ask(asked)
+async def ask_once(asked: Probe) -> ProbeResult:
+    return await HttpProber().probe(asked)
 
 
 @asynccontextmanager
@@ -89,13 +88,13 @@ def served() -> Iterator[Backend]:
 @pytest.mark.parametrize("status", [200, 204, 299])
 def test_success_is_good(served: Backend, status: int) -> None:
     served.status = status
-    assert run(ask_once(probe(served.url))) == Finding(good=True, detail=f"answers {status}")
+    assert run(ask_once(probe(served.url))) == ProbeResult(good=True, detail=f"answers {status}")
 
 
 @pytest.mark.parametrize("status", [300, 302, 401, 404, 429, 500, 503])
 def test_other_answers_are_bad(served: Backend, status: int) -> None:
     served.status = status
-    assert run(ask_once(probe(served.url))) == Finding(good=False, detail=f"answers {status}")
+    assert run(ask_once(probe(served.url))) == ProbeResult(good=False, detail=f"answers {status}")
 
 
 def test_backend_is_asked_for_the_path_with_the_headers_of_its_adapter(served: Backend) -> None:
@@ -122,7 +121,7 @@ def test_redirect_is_not_followed() -> None:
         with backend() as elsewhere:
             away = f"HTTP/1.1 307 Elsewhere\r\nLocation: {elsewhere.url}/\r\nContent-Length: 0\r\n\r\n".encode()
             async with saying(away) as url:
-                assert await ask_once(probe(url)) == Finding(good=False, detail="answers 307")
+                assert await ask_once(probe(url)) == ProbeResult(good=False, detail="answers 307")
             assert not elsewhere.asked
 
     run(scenario())
@@ -138,7 +137,7 @@ def test_refused_connection_is_bad(served: Backend) -> None:
     served.refuse()
     found = run(ask_once(probe(served.url)))
     served.serve_again()
-    assert found == Finding(good=False, detail="cannot connect: Connection refused")
+    assert found == ProbeResult(good=False, detail="cannot connect: Connection refused")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def test_backend_that_hangs_is_bad_after_the_timeout(parts: list[bytes]) -> None
     async def scenario() -> None:
         async with saying(*parts, hang=True) as url:
             found = await ask_once(probe(url, timeout_ms=50))
-            assert found == Finding(good=False, detail="no answer within 0.05 s")
+            assert found == ProbeResult(good=False, detail="no answer within 0.05 s")
 
     run(scenario())
 
@@ -172,7 +171,7 @@ def test_backend_that_breaks_off_is_bad(parts: list[bytes]) -> None:
         async with saying(*parts) as url:
             found = await ask_once(probe(url))
             assert not found.good
-            assert found.detail in ("the answer is no HTTP, or is cut off", "the connection was lost")
+            assert found.detail in ("the answer is not HTTP, or is cut off", "the connection was lost")
 
     run(scenario())
 
@@ -180,7 +179,7 @@ def test_backend_that_breaks_off_is_bad(parts: list[bytes]) -> None:
 def test_body_is_read_up_to_a_bound() -> None:
     async def scenario() -> None:
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        async with saying(head, b"%x\r\n" % MOST_BYTES, b"x" * MOST_BYTES, b"\r\n", hang=True) as url:
+        async with saying(head, b"%x\r\n" % MAX_BODY_BYTES, b"x" * MAX_BODY_BYTES, b"\r\n", hang=True) as url:
             assert (await ask_once(probe(url))).good
 
     run(scenario())
@@ -225,13 +224,13 @@ def descriptors() -> int:
 @pytest.mark.case("A13")
 def test_no_connection_is_left_of_a_question_that_is_answered_or_given_up(served: Backend) -> None:
     async def scenario() -> None:
-        backends = Backends()
-        await backends.ask(probe(served.url))
+        prober = HttpProber()
+        await prober.probe(probe(served.url))
         await asyncio.to_thread(served.wait_idle)
         before = descriptors()
-        assert (await backends.ask(probe(served.url))).good
+        assert (await prober.probe(probe(served.url))).good
         served.answers.clear()
-        questions = [asyncio.create_task(backends.ask(probe(served.url))) for _ in range(20)]
+        questions = [asyncio.create_task(prober.probe(probe(served.url))) for _ in range(20)]
         await asyncio.to_thread(served.wait_asked, 22)
         for question in questions:
             question.cancel()
@@ -247,11 +246,11 @@ def test_no_connection_is_left_of_a_question_that_is_answered_or_given_up(served
 def test_only_so_many_questions_are_asked_at_once(served: Backend) -> None:
     async def scenario() -> None:
         served.answers.clear()
-        backends = Backends()
-        questions = [asyncio.create_task(backends.ask(probe(served.url))) for _ in range(MOST_AT_ONCE + 20)]
-        await asyncio.to_thread(served.wait_asked, MOST_AT_ONCE)
+        prober = HttpProber()
+        questions = [asyncio.create_task(prober.probe(probe(served.url))) for _ in range(MAX_CONCURRENT + 20)]
+        await asyncio.to_thread(served.wait_asked, MAX_CONCURRENT)
         await asyncio.wait(questions, timeout=0)
-        assert len(served.asked) == MOST_AT_ONCE
+        assert len(served.asked) == MAX_CONCURRENT
         served.answers.set()
         assert all(found.good for found in await asyncio.gather(*questions))
 
@@ -259,5 +258,5 @@ def test_only_so_many_questions_are_asked_at_once(served: Backend) -> None:
 
 
 def test_node_without_probes_does_without_what_probes() -> None:
-    script = "import sys, iop_edge.node.serve; sys.exit('httpx' in sys.modules)"
+    script = "import sys, iop_edge.node.node; sys.exit('httpx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=PATIENCE).returncode == 0
