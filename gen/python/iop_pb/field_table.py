@@ -8,62 +8,62 @@ ROOT: Final = "EdgeConfig"
 MESSAGES: Final[dict[str, dict[str, Any]]] = {
     "ConfigLayer": {
         "full_name": "iop.admin.v1.ConfigLayer",
-        "doc": "One file of a candidate, unresolved.",
+        "doc": "One file of a candidate config, with its references unresolved.",
         "fields": {
             "name": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The file's name as the user gave it; errors carry it.",
+                "doc": "File name as the user gave it; violations quote it.",
                 "refresh": "",
             },
             "content": {
                 "number": 2,
                 "kind": "bytes",
-                "doc": "The bytes of the file; a private overlay holds secrets.",
+                "doc": "Content of the file. A private overlay contains secrets.",
                 "refresh": "",
                 "sensitive": True,
             },
-            "private": {"number": 3, "kind": "bool", "doc": "Whether it is a private overlay.", "refresh": ""},
+            "private": {"number": 3, "kind": "bool", "doc": "Whether the file is a private overlay.", "refresh": ""},
             "base_dir": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The directory that its file references are relative to, on the Edge's machine.",
+                "doc": "Directory, on the Edge's machine, to which its file references are relative.",
                 "refresh": "",
             },
         },
     },
     "RefreshOptions": {
         "full_name": "iop.admin.v1.RefreshOptions",
-        "doc": "How a refresh is carried out.",
+        "doc": "Options of a refresh.",
         "fields": {
             "expected_revision": {
                 "number": 1,
                 "kind": "uint64",
-                "doc": "Only when this is the running revision.",
+                "doc": "Proceed only if this is the running revision.",
                 "refresh": "",
             },
             "expected_candidate": {
                 "number": 2,
                 "kind": "string",
-                "doc": "Only when this is the hash of the candidate.",
+                "doc": "Proceed only if this is the hash of the candidate.",
                 "refresh": "",
             },
             "live_only": {
                 "number": 3,
                 "kind": "bool",
-                "doc": "Apply the live part of a candidate that needs a restart.",
+                "doc": "Apply the live part of a candidate that requires a restart.",
                 "refresh": "",
             },
             "require_all": {
                 "number": 4,
                 "kind": "bool",
-                "doc": "An unreachable Node rejects the refresh.",
+                "doc": "Reject the refresh if a Node is unreachable.",
                 "refresh": "",
             },
             "confirm_within_ms": {
                 "number": 5,
                 "kind": "uint64",
-                "doc": "Go back to what ran before, unless the revision is confirmed within so many milliseconds; 0: keep it.",
+                "doc": "Revert to the previous config unless the revision is confirmed within this time, in milliseconds. 0: never.",
                 "refresh": "",
             },
         },
@@ -72,21 +72,33 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.RefreshRequest",
         "doc": "Proposes a config.",
         "fields": {
-            "mode": {"number": 1, "kind": "enum", "doc": "Say, or do.", "type_name": "RefreshMode", "refresh": ""},
+            "mode": {
+                "number": 1,
+                "kind": "enum",
+                "doc": "Dry run or apply.",
+                "type_name": "RefreshMode",
+                "refresh": "",
+            },
             "layers": {
                 "number": 2,
                 "kind": "message",
-                "doc": "The candidate; none: the Edge reads its own files again.",
+                "doc": "Files of the candidate. Empty: the Edge reloads its own files.",
                 "type_name": "ConfigLayer",
                 "repeated": True,
                 "refresh": "",
             },
-            "options": {"number": 3, "kind": "message", "doc": "How.", "type_name": "RefreshOptions", "refresh": ""},
+            "options": {
+                "number": 3,
+                "kind": "message",
+                "doc": "Options.",
+                "type_name": "RefreshOptions",
+                "refresh": "",
+            },
         },
     },
     "RefreshResponse": {
         "full_name": "iop.admin.v1.RefreshResponse",
-        "doc": "The answer to a proposal.",
+        "doc": "The result of a refresh.",
         "fields": {
             "result": {
                 "number": 1,
@@ -99,16 +111,28 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "RollbackRequest": {
         "full_name": "iop.admin.v1.RollbackRequest",
-        "doc": "Asks for the config of an old revision.",
+        "doc": "Proposes the config of an old revision.",
         "fields": {
-            "revision": {"number": 1, "kind": "uint64", "doc": "The revision.", "refresh": ""},
-            "mode": {"number": 2, "kind": "enum", "doc": "Say, or do.", "type_name": "RefreshMode", "refresh": ""},
-            "options": {"number": 3, "kind": "message", "doc": "How.", "type_name": "RefreshOptions", "refresh": ""},
+            "revision": {"number": 1, "kind": "uint64", "doc": "The revision to return to.", "refresh": ""},
+            "mode": {
+                "number": 2,
+                "kind": "enum",
+                "doc": "Dry run or apply.",
+                "type_name": "RefreshMode",
+                "refresh": "",
+            },
+            "options": {
+                "number": 3,
+                "kind": "message",
+                "doc": "Options.",
+                "type_name": "RefreshOptions",
+                "refresh": "",
+            },
         },
     },
     "RollbackResponse": {
         "full_name": "iop.admin.v1.RollbackResponse",
-        "doc": "The answer to a rollback.",
+        "doc": "The result of a rollback.",
         "fields": {
             "result": {
                 "number": 1,
@@ -126,20 +150,20 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "expected_revision": {
                 "number": 1,
                 "kind": "uint64",
-                "doc": "Only when this is the running revision.",
+                "doc": "Proceed only if this is the running revision.",
                 "refresh": "",
             }
         },
     },
     "ConfirmResponse": {
         "full_name": "iop.admin.v1.ConfirmResponse",
-        "doc": "Whether the running revision stays.",
+        "doc": "Whether the running revision is confirmed.",
         "fields": {
             "revision": {"number": 1, "kind": "uint64", "doc": "The running revision.", "refresh": ""},
             "confirmed": {
                 "number": 2,
                 "kind": "bool",
-                "doc": "Whether it has been confirmed, now or before; false: it is another one, or none that waited for it.",
+                "doc": "Whether it is confirmed, by this call or before. False: another revision runs, or it was not awaiting confirmation.",
                 "refresh": "",
             },
         },
@@ -151,26 +175,32 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "path": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The path; items of lists by their identity.",
+                "doc": "Path of the field; list items are named by their identity.",
                 "refresh": "",
             },
-            "kind": {"number": 2, "kind": "enum", "doc": "What happened.", "type_name": "ChangeKind", "refresh": ""},
+            "kind": {
+                "number": 2,
+                "kind": "enum",
+                "doc": "Kind of the change.",
+                "type_name": "ChangeKind",
+                "refresh": "",
+            },
             "before_json": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The old value as JSON, redacted; unset: there was none.",
+                "doc": "Old value as JSON, redacted. Unset: none.",
                 "refresh": "",
             },
             "after_json": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The new value as JSON, redacted; unset: there is none.",
+                "doc": "New value as JSON, redacted. Unset: none.",
                 "refresh": "",
             },
             "refresh_class": {
                 "number": 5,
                 "kind": "enum",
-                "doc": "What it costs.",
+                "doc": "What the change costs.",
                 "type_name": "ChangeClass",
                 "refresh": "",
             },
@@ -178,20 +208,20 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "MessageMask": {
         "full_name": "iop.admin.v1.MessageMask",
-        "doc": "The changes of one message.",
+        "doc": "The changed fields of one message.",
         "fields": {
-            "path": {"number": 1, "kind": "string", "doc": "The path of the message; empty: the root.", "refresh": ""},
+            "path": {"number": 1, "kind": "string", "doc": "Path of the message. Empty: the root.", "refresh": ""},
             "live": {
                 "number": 2,
                 "kind": "message",
-                "doc": "Its fields with live changes.",
+                "doc": "Fields with live changes.",
                 "type_name": "FieldMask",
                 "refresh": "",
             },
             "restart": {
                 "number": 3,
                 "kind": "message",
-                "doc": "Its fields with changes that need a restart.",
+                "doc": "Fields with changes that require a restart.",
                 "type_name": "FieldMask",
                 "refresh": "",
             },
@@ -199,31 +229,31 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "Violation": {
         "full_name": "iop.admin.v1.Violation",
-        "doc": "A rule that a config breaks.",
+        "doc": "A rule that a config violates.",
         "fields": {
-            "rule": {"number": 1, "kind": "string", "doc": "The rule's id.", "refresh": ""},
-            "path": {"number": 2, "kind": "string", "doc": "The path of the field.", "refresh": ""},
-            "file": {"number": 3, "kind": "string", "doc": "The file.", "refresh": ""},
-            "line": {"number": 4, "kind": "uint32", "doc": "The line, from 1; 0: not known.", "refresh": ""},
+            "rule": {"number": 1, "kind": "string", "doc": "Id of the rule.", "refresh": ""},
+            "path": {"number": 2, "kind": "string", "doc": "Path of the field.", "refresh": ""},
+            "file": {"number": 3, "kind": "string", "doc": "Name of the file.", "refresh": ""},
+            "line": {"number": 4, "kind": "uint32", "doc": "Line, from 1. 0: unknown.", "refresh": ""},
             "column": {
                 "number": 5,
                 "kind": "uint32",
-                "doc": "The column in code points, from 1; 0: not known.",
+                "doc": "Column in code points, from 1. 0: unknown.",
                 "refresh": "",
             },
-            "message": {"number": 6, "kind": "string", "doc": "What is wrong, without any secret.", "refresh": ""},
-            "hint": {"number": 7, "kind": "string", "doc": "What to do; may be empty.", "refresh": ""},
+            "message": {"number": 6, "kind": "string", "doc": "What is wrong. Contains no secret.", "refresh": ""},
+            "hint": {"number": 7, "kind": "string", "doc": "How to fix it. May be empty.", "refresh": ""},
         },
     },
     "CheckReport": {
         "full_name": "iop.admin.v1.CheckReport",
-        "doc": "What `iop-edge config check` prints.",
+        "doc": "The report of `iop-edge config check`.",
         "fields": {
             "ok": {"number": 1, "kind": "bool", "doc": "Whether the config is valid.", "refresh": ""},
             "violations": {
                 "number": 2,
                 "kind": "message",
-                "doc": "The rules that it breaks.",
+                "doc": "Violated rules.",
                 "type_name": "Violation",
                 "repeated": True,
                 "refresh": "",
@@ -231,7 +261,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "warnings": {
                 "number": 3,
                 "kind": "message",
-                "doc": "What somebody should look at.",
+                "doc": "Warnings.",
                 "type_name": "Violation",
                 "repeated": True,
                 "refresh": "",
@@ -239,37 +269,31 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "total": {
                 "number": 4,
                 "kind": "uint32",
-                "doc": "How many violations there are, listed or not.",
+                "doc": "Number of violations, including those not listed.",
                 "refresh": "",
             },
         },
     },
     "NodeReport": {
         "full_name": "iop.admin.v1.NodeReport",
-        "doc": "What became of one Node in a refresh.",
+        "doc": "The outcome of a refresh on one Node.",
         "fields": {
             "node_id": {"number": 1, "kind": "string", "doc": "The Node's id.", "refresh": ""},
-            "outcome": {"number": 2, "kind": "enum", "doc": "How it ended.", "type_name": "NodeOutcome", "refresh": ""},
-            "reason": {"number": 3, "kind": "string", "doc": "Why, for a person.", "refresh": ""},
+            "outcome": {"number": 2, "kind": "enum", "doc": "The outcome.", "type_name": "NodeOutcome", "refresh": ""},
+            "reason": {"number": 3, "kind": "string", "doc": "Human-readable reason.", "refresh": ""},
             "generation": {
                 "number": 4,
                 "kind": "uint64",
-                "doc": "The generation that the Node runs; 0: not known.",
+                "doc": "Generation that the Node runs. 0: unknown.",
                 "refresh": "",
             },
         },
     },
     "RefreshResult": {
         "full_name": "iop.admin.v1.RefreshResult",
-        "doc": "The result of a refresh. Every list is sorted, and the same for the same input.",
+        "doc": "The result of a refresh. Lists are sorted; equal inputs give equal results.",
         "fields": {
-            "status": {
-                "number": 1,
-                "kind": "enum",
-                "doc": "How it ended.",
-                "type_name": "RefreshStatus",
-                "refresh": "",
-            },
+            "status": {"number": 1, "kind": "enum", "doc": "The outcome.", "type_name": "RefreshStatus", "refresh": ""},
             "mode": {
                 "number": 2,
                 "kind": "enum",
@@ -278,18 +302,18 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "refresh": "",
             },
             "committed": {"number": 3, "kind": "bool", "doc": "Whether the running config changed.", "refresh": ""},
-            "revision_before": {"number": 4, "kind": "uint64", "doc": "The running revision before.", "refresh": ""},
-            "revision_after": {"number": 5, "kind": "uint64", "doc": "The running revision after.", "refresh": ""},
+            "revision_before": {"number": 4, "kind": "uint64", "doc": "Running revision before.", "refresh": ""},
+            "revision_after": {"number": 5, "kind": "uint64", "doc": "Running revision after.", "refresh": ""},
             "candidate_hash": {
                 "number": 6,
                 "kind": "string",
-                "doc": "The hash of the candidate; empty: it did not load.",
+                "doc": "Hash of the candidate. Empty: it did not load.",
                 "refresh": "",
             },
             "changes": {
                 "number": 7,
                 "kind": "message",
-                "doc": "What differs between running and candidate.",
+                "doc": "Differences between the running config and the candidate.",
                 "type_name": "Change",
                 "repeated": True,
                 "refresh": "",
@@ -297,7 +321,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "masks": {
                 "number": 8,
                 "kind": "message",
-                "doc": "The same as field masks, one a message.",
+                "doc": "The same differences as field masks, one entry per message.",
                 "type_name": "MessageMask",
                 "repeated": True,
                 "refresh": "",
@@ -305,21 +329,21 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "changed_nodes": {
                 "number": 9,
                 "kind": "string",
-                "doc": "Ids of the Nodes with a change.",
+                "doc": "Ids of changed Nodes.",
                 "repeated": True,
                 "refresh": "",
             },
             "changed_providers": {
                 "number": 10,
                 "kind": "string",
-                "doc": "Ids of the providers with a change.",
+                "doc": "Ids of changed providers.",
                 "repeated": True,
                 "refresh": "",
             },
             "changed_models": {
                 "number": 11,
                 "kind": "string",
-                "doc": "Ids of the models with a change.",
+                "doc": "Ids of changed models.",
                 "repeated": True,
                 "refresh": "",
             },
@@ -334,7 +358,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "warnings": {
                 "number": 13,
                 "kind": "message",
-                "doc": "What somebody should look at.",
+                "doc": "Warnings.",
                 "type_name": "Violation",
                 "repeated": True,
                 "refresh": "",
@@ -342,7 +366,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "pending": {
                 "number": 14,
                 "kind": "message",
-                "doc": "Changes that wait for a restart.",
+                "doc": "Changes that await a restart.",
                 "type_name": "Change",
                 "repeated": True,
                 "refresh": "",
@@ -350,7 +374,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "reports": {
                 "number": 15,
                 "kind": "message",
-                "doc": "What became of each Node.",
+                "doc": "The outcome on each Node.",
                 "type_name": "NodeReport",
                 "repeated": True,
                 "refresh": "",
@@ -358,20 +382,24 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "violations_total": {
                 "number": 16,
                 "kind": "uint32",
-                "doc": "How many violations there are, listed or not.",
+                "doc": "Number of violations, including those not listed.",
                 "refresh": "",
             },
         },
     },
-    "GetStatusRequest": {"full_name": "iop.admin.v1.GetStatusRequest", "doc": "Asks what runs.", "fields": {}},
+    "GetStatusRequest": {
+        "full_name": "iop.admin.v1.GetStatusRequest",
+        "doc": "Requests the Edge's status.",
+        "fields": {},
+    },
     "GetStatusResponse": {
         "full_name": "iop.admin.v1.GetStatusResponse",
-        "doc": "What runs.",
+        "doc": "The Edge's status.",
         "fields": {
             "snapshot": {
                 "number": 1,
                 "kind": "message",
-                "doc": "The snapshot.",
+                "doc": "The status.",
                 "type_name": "StatusSnapshot",
                 "refresh": "",
             }
@@ -379,44 +407,54 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeStatus": {
         "full_name": "iop.admin.v1.NodeStatus",
-        "doc": "One Node.",
+        "doc": "The status of one Node.",
         "fields": {
             "node_id": {"number": 1, "kind": "string", "doc": "The Node's id.", "refresh": ""},
-            "alias": {"number": 2, "kind": "string", "doc": "Its name for people.", "refresh": ""},
-            "address": {"number": 3, "kind": "string", "doc": "Its address.", "refresh": ""},
+            "alias": {"number": 2, "kind": "string", "doc": "Display name.", "refresh": ""},
+            "address": {
+                "number": 3,
+                "kind": "string",
+                "doc": "Address at which the Edge connects to it.",
+                "refresh": "",
+            },
             "connection": {
                 "number": 4,
                 "kind": "enum",
-                "doc": "How it is connected.",
+                "doc": "State of the connection.",
                 "type_name": "NodeConnection",
                 "refresh": "",
             },
             "generation": {
                 "number": 5,
                 "kind": "uint64",
-                "doc": "The generation that it acknowledged last.",
+                "doc": "Generation that it acknowledged last.",
                 "refresh": "",
             },
-            "revision": {"number": 6, "kind": "uint64", "doc": "The revision that it runs.", "refresh": ""},
-            "in_sync": {"number": 7, "kind": "bool", "doc": "Whether it runs what it should.", "refresh": ""},
+            "revision": {"number": 6, "kind": "uint64", "doc": "Revision that it runs.", "refresh": ""},
+            "in_sync": {
+                "number": 7,
+                "kind": "bool",
+                "doc": "Whether it runs the payload that it should run.",
+                "refresh": "",
+            },
             "last_error": {
                 "number": 8,
                 "kind": "string",
-                "doc": "The last fault, for a person; empty: none.",
+                "doc": "Human-readable description of the last failure. Empty: none.",
                 "refresh": "",
             },
         },
     },
     "ProviderStatus": {
         "full_name": "iop.admin.v1.ProviderStatus",
-        "doc": "One provider.",
+        "doc": "The status of one provider.",
         "fields": {
             "provider_id": {"number": 1, "kind": "string", "doc": "The provider's id.", "refresh": ""},
-            "node_id": {"number": 2, "kind": "string", "doc": "The Node that it is on.", "refresh": ""},
+            "node_id": {"number": 2, "kind": "string", "doc": "Id of its Node.", "refresh": ""},
             "status": {
                 "number": 3,
                 "kind": "enum",
-                "doc": "What it is good for now.",
+                "doc": "Its availability.",
                 "type_name": "ProviderState",
                 "refresh": "",
             },
@@ -424,56 +462,56 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "capacity": {
                 "number": 5,
                 "kind": "int32",
-                "doc": "Requests that it takes at once; 0 when disabled.",
+                "doc": "Maximum number of concurrent requests. 0 if disabled.",
                 "refresh": "",
             },
-            "in_flight": {"number": 6, "kind": "uint32", "doc": "Requests that it runs.", "refresh": ""},
-            "queued": {"number": 7, "kind": "uint32", "doc": "Requests that wait for it.", "refresh": ""},
-            "priority": {"number": 8, "kind": "int32", "doc": "Its priority: the lower number first.", "refresh": ""},
+            "in_flight": {"number": 6, "kind": "uint32", "doc": "Number of running requests.", "refresh": ""},
+            "queued": {"number": 7, "kind": "uint32", "doc": "Number of queued requests.", "refresh": ""},
+            "priority": {"number": 8, "kind": "int32", "doc": "Its priority; the lowest number wins.", "refresh": ""},
             "models": {
                 "number": 9,
                 "kind": "string",
-                "doc": "The models that it serves, by their names at the backend.",
+                "doc": "Models that it serves, by their names at the backend.",
                 "repeated": True,
                 "refresh": "",
             },
             "health_detail": {
                 "number": 10,
                 "kind": "string",
-                "doc": "What its Node saw last of its health, for a person; empty where there is nothing to say.",
+                "doc": "Human-readable result of the last health check. May be empty.",
                 "refresh": "",
             },
         },
     },
     "StatusSnapshot": {
         "full_name": "iop.admin.v1.StatusSnapshot",
-        "doc": "What an Edge runs.",
+        "doc": "The status of an Edge.",
         "fields": {
             "edge_id": {"number": 1, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
             "revision": {"number": 2, "kind": "uint64", "doc": "The running revision.", "refresh": ""},
-            "config_hash": {"number": 3, "kind": "string", "doc": "The hash of the running config.", "refresh": ""},
+            "config_hash": {"number": 3, "kind": "string", "doc": "Hash of the running config.", "refresh": ""},
             "started_at_ms": {
                 "number": 4,
                 "kind": "int64",
-                "doc": "When the process started, in milliseconds since 1970 UTC.",
+                "doc": "Start time of the process, in milliseconds since the Unix epoch.",
                 "refresh": "",
             },
             "drift": {
                 "number": 5,
                 "kind": "bool",
-                "doc": "Whether what runs differs from the Edge's own files.",
+                "doc": "Whether the running config differs from the Edge's own files.",
                 "refresh": "",
             },
             "drift_error": {
                 "number": 6,
                 "kind": "string",
-                "doc": "Why the own files could not be compared; empty: they could.",
+                "doc": "Why the running config could not be compared with the Edge's own files. Empty: it could.",
                 "refresh": "",
             },
             "pending": {
                 "number": 7,
                 "kind": "message",
-                "doc": "Changes that wait for a restart.",
+                "doc": "Changes that await a restart.",
                 "type_name": "Change",
                 "repeated": True,
                 "refresh": "",
@@ -481,7 +519,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "nodes": {
                 "number": 8,
                 "kind": "message",
-                "doc": "The Nodes, by id.",
+                "doc": "The Nodes, sorted by id.",
                 "type_name": "NodeStatus",
                 "repeated": True,
                 "refresh": "",
@@ -489,7 +527,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "providers": {
                 "number": 9,
                 "kind": "message",
-                "doc": "The providers, by id.",
+                "doc": "The providers, sorted by id.",
                 "type_name": "ProviderStatus",
                 "repeated": True,
                 "refresh": "",
@@ -497,32 +535,32 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "confirm_until_ms": {
                 "number": 10,
                 "kind": "int64",
-                "doc": "When the running revision is reverted unless it is confirmed, in milliseconds since 1970 UTC; 0: it stays.",
+                "doc": "Time at which the running revision is reverted unless confirmed, in milliseconds since the Unix epoch. 0: never.",
                 "refresh": "",
             },
             "reverts_to": {
                 "number": 11,
                 "kind": "uint64",
-                "doc": "The revision whose config comes back then; 0: none.",
+                "doc": "Revision whose config would be restored then. 0: none.",
                 "refresh": "",
             },
         },
     },
     "ExplainDispatchRequest": {
         "full_name": "iop.admin.v1.ExplainDispatchRequest",
-        "doc": "Asks what would become of a new request.",
+        "doc": "Asks how a new request would be dispatched.",
         "fields": {
             "model": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The model as a request names it: the id of a model group, or else of a route.",
+                "doc": "Model as a request names it: the id of a model group or of a route.",
                 "refresh": "",
             }
         },
     },
     "ExplainDispatchResponse": {
         "full_name": "iop.admin.v1.ExplainDispatchResponse",
-        "doc": "What would become of a new request.",
+        "doc": "How a new request would be dispatched.",
         "fields": {
             "explanation": {
                 "number": 1,
@@ -535,96 +573,91 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "DispatchCandidate": {
         "full_name": "iop.admin.v1.DispatchCandidate",
-        "doc": "A provider that serves what is asked for.",
+        "doc": "A provider that serves the requested model.",
         "fields": {
             "provider_id": {"number": 1, "kind": "string", "doc": "The provider's id.", "refresh": ""},
-            "node_id": {"number": 2, "kind": "string", "doc": "The Node that it is on.", "refresh": ""},
-            "target": {"number": 3, "kind": "string", "doc": "What its backend knows the model as.", "refresh": ""},
+            "node_id": {"number": 2, "kind": "string", "doc": "Id of its Node.", "refresh": ""},
+            "target": {"number": 3, "kind": "string", "doc": "Name of the model at its backend.", "refresh": ""},
             "status": {
                 "number": 4,
                 "kind": "enum",
-                "doc": "What it is good for now.",
+                "doc": "Its availability.",
                 "type_name": "ProviderState",
                 "refresh": "",
             },
             "health": {"number": 5, "kind": "enum", "doc": "Its health.", "type_name": "ProviderHealth", "refresh": ""},
-            "in_flight": {"number": 6, "kind": "uint32", "doc": "Requests that it runs.", "refresh": ""},
+            "in_flight": {"number": 6, "kind": "uint32", "doc": "Number of running requests.", "refresh": ""},
             "capacity": {
                 "number": 7,
                 "kind": "int32",
-                "doc": "Requests that it takes at once; 0 when disabled.",
+                "doc": "Maximum number of concurrent requests. 0 if disabled.",
                 "refresh": "",
             },
-            "priority": {"number": 8, "kind": "int32", "doc": "Its priority: the lower number first.", "refresh": ""},
-            "queued": {"number": 9, "kind": "uint32", "doc": "Requests that wait for it.", "refresh": ""},
-            "max_queue": {
-                "number": 10,
-                "kind": "int32",
-                "doc": "Requests that may wait for it at once.",
-                "refresh": "",
-            },
+            "priority": {"number": 8, "kind": "int32", "doc": "Its priority; the lowest number wins.", "refresh": ""},
+            "queued": {"number": 9, "kind": "uint32", "doc": "Number of queued requests.", "refresh": ""},
+            "max_queue": {"number": 10, "kind": "int32", "doc": "Maximum number of queued requests.", "refresh": ""},
             "queue_timeout_ms": {
                 "number": 11,
                 "kind": "int64",
-                "doc": "How long one waits for it at most, in milliseconds; unset: as long as its caller does.",
+                "doc": "Maximum time that a request stays queued, in milliseconds. Unset: as long as its caller waits.",
                 "refresh": "",
             },
             "rank": {
                 "number": 12,
                 "kind": "uint32",
-                "doc": "Its place, from 1, in the order in which the free ones would be chosen; unset: it is not free.",
+                "doc": "Rank, from 1, among the available candidates. Unset: it is not available.",
                 "refresh": "",
             },
             "enters_queue": {
                 "number": 13,
                 "kind": "bool",
-                "doc": "Whether the new request would wait for it.",
+                "doc": "Whether the request would queue for it.",
                 "refresh": "",
             },
             "reason": {
                 "number": 14,
                 "kind": "string",
-                "doc": "Why it would or would not be chosen, for a person.",
+                "doc": "Human-readable reason why it would or would not be chosen.",
                 "refresh": "",
             },
         },
     },
     "DispatchExplanation": {
         "full_name": "iop.admin.v1.DispatchExplanation",
-        "doc": "What would become of a new request: it goes to a provider, or it waits, or it is refused.",
+        "doc": "How a new request would be dispatched: to a provider, to queues, or not at all.",
         "fields": {
-            "model": {"number": 1, "kind": "string", "doc": "The model that was asked for.", "refresh": ""},
+            "model": {"number": 1, "kind": "string", "doc": "The requested model.", "refresh": ""},
             "kind": {
                 "number": 2,
                 "kind": "enum",
-                "doc": "What it names; unset: nothing.",
+                "doc": "What the model refers to. Unset: nothing.",
                 "type_name": "DispatchKind",
                 "refresh": "",
             },
             "chosen": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The provider that would be chosen; unset: none is free.",
+                "doc": "Id of the provider that would be chosen. Unset: none is available.",
                 "refresh": "",
             },
             "queues": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The ids of the providers that the request would wait for.",
+                "doc": "Ids of the providers for which the request would queue.",
                 "repeated": True,
                 "refresh": "",
             },
             "refusal": {
                 "number": 5,
                 "kind": "enum",
-                "doc": "Why it would be refused; unset: it is not.",
+                "doc": "Why the request would be refused. Unset: it would not.",
                 "type_name": "RefusalReason",
                 "refresh": "",
             },
             "candidates": {
                 "number": 6,
                 "kind": "message",
-                "doc": "Who serves it, in the order of the config.",
+                "doc": "Providers that serve the model, in the order of the config.",
                 "type_name": "DispatchCandidate",
                 "repeated": True,
                 "refresh": "",
@@ -632,14 +665,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "known_models": {
                 "number": 7,
                 "kind": "string",
-                "doc": "The ids of all model groups, sorted, where the model names nothing.",
+                "doc": "Sorted ids of all model groups, if the model refers to nothing.",
                 "repeated": True,
                 "refresh": "",
             },
             "known_routes": {
                 "number": 8,
                 "kind": "string",
-                "doc": "The ids of all routes, sorted, where the model names nothing.",
+                "doc": "Sorted ids of all routes, if the model refers to nothing.",
                 "repeated": True,
                 "refresh": "",
             },
@@ -647,8 +680,10 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "ListHistoryRequest": {
         "full_name": "iop.admin.v1.ListHistoryRequest",
-        "doc": "Asks for past attempts.",
-        "fields": {"limit": {"number": 1, "kind": "uint32", "doc": "At most so many; 0: 100.", "refresh": ""}},
+        "doc": "Requests past attempts.",
+        "fields": {
+            "limit": {"number": 1, "kind": "uint32", "doc": "Maximum number of entries. 0: 100.", "refresh": ""}
+        },
     },
     "ListHistoryResponse": {
         "full_name": "iop.admin.v1.ListHistoryResponse",
@@ -657,7 +692,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "entries": {
                 "number": 1,
                 "kind": "message",
-                "doc": "The attempts, the newest first.",
+                "doc": "The attempts, newest first.",
                 "type_name": "HistoryEntry",
                 "repeated": True,
                 "refresh": "",
@@ -668,43 +703,42 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.admin.v1.HistoryEntry",
         "doc": "One attempt to change the config.",
         "fields": {
-            "id": {"number": 1, "kind": "uint64", "doc": "Numbers the attempts.", "refresh": ""},
-            "at_ms": {"number": 2, "kind": "int64", "doc": "When, in milliseconds since 1970 UTC.", "refresh": ""},
+            "id": {"number": 1, "kind": "uint64", "doc": "Sequence number.", "refresh": ""},
+            "at_ms": {
+                "number": 2,
+                "kind": "int64",
+                "doc": "Time, in milliseconds since the Unix epoch.",
+                "refresh": "",
+            },
             "actor": {
                 "number": 3,
                 "kind": "string",
-                "doc": "Who asked: a user of the machine, a certificate's name, or the trigger.",
+                "doc": "Who made the attempt: a local user, the name in a client certificate, or the trigger.",
                 "refresh": "",
             },
             "trigger": {
                 "number": 4,
                 "kind": "string",
-                "doc": "What asked: start, refresh, reload, watch, rollback or revert.",
+                "doc": "What triggered it: start, refresh, reload, watch, rollback or revert.",
                 "refresh": "",
             },
-            "status": {
-                "number": 5,
-                "kind": "enum",
-                "doc": "How it ended.",
-                "type_name": "RefreshStatus",
-                "refresh": "",
-            },
+            "status": {"number": 5, "kind": "enum", "doc": "The outcome.", "type_name": "RefreshStatus", "refresh": ""},
             "committed": {"number": 6, "kind": "bool", "doc": "Whether the running config changed.", "refresh": ""},
-            "revision_before": {"number": 7, "kind": "uint64", "doc": "The running revision before.", "refresh": ""},
-            "revision_after": {"number": 8, "kind": "uint64", "doc": "The running revision after.", "refresh": ""},
-            "base_hash": {"number": 9, "kind": "string", "doc": "The hash of the config before.", "refresh": ""},
-            "candidate_hash": {"number": 10, "kind": "string", "doc": "The hash of the candidate.", "refresh": ""},
+            "revision_before": {"number": 7, "kind": "uint64", "doc": "Running revision before.", "refresh": ""},
+            "revision_after": {"number": 8, "kind": "uint64", "doc": "Running revision after.", "refresh": ""},
+            "base_hash": {"number": 9, "kind": "string", "doc": "Hash of the config before.", "refresh": ""},
+            "candidate_hash": {"number": 10, "kind": "string", "doc": "Hash of the candidate.", "refresh": ""},
             "paths": {
                 "number": 11,
                 "kind": "string",
-                "doc": "The changed paths, without values.",
+                "doc": "Changed paths, without values.",
                 "repeated": True,
                 "refresh": "",
             },
             "rules": {
                 "number": 12,
                 "kind": "string",
-                "doc": "The rules that the candidate broke.",
+                "doc": "Ids of the rules that the candidate violated.",
                 "repeated": True,
                 "refresh": "",
             },
@@ -712,12 +746,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "EdgeConfig": {
         "full_name": "iop.config.v1.EdgeConfig",
-        "doc": "The whole configuration of one Edge.",
+        "doc": "The configuration of one Edge.",
         "fields": {
             "edge": {
                 "number": 1,
                 "kind": "message",
-                "doc": "Who this Edge is.",
+                "doc": "The identity of this Edge.",
                 "type_name": "EdgeIdentity",
                 "refresh": "restart",
                 "required": True,
@@ -725,21 +759,21 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "listen": {
                 "number": 2,
                 "kind": "message",
-                "doc": "Where the Edge's admin service listens.",
+                "doc": "The listeners of the admin service.",
                 "type_name": "Listen",
                 "refresh": "restart",
             },
             "bootstrap": {
                 "number": 3,
                 "kind": "message",
-                "doc": "The server that new Nodes fetch their software from.",
+                "doc": "The server from which new Nodes fetch their software.",
                 "type_name": "Bootstrap",
                 "refresh": "restart",
             },
             "logging": {
                 "number": 4,
                 "kind": "message",
-                "doc": "How the Edge logs.",
+                "doc": "Logging.",
                 "type_name": "Logging",
                 "refresh": "restart",
             },
@@ -760,7 +794,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "control_plane": {
                 "number": 7,
                 "kind": "message",
-                "doc": "The control plane that the Edge reports to.",
+                "doc": "The control plane to which the Edge reports.",
                 "type_name": "ControlPlane",
                 "refresh": "restart",
             },
@@ -774,14 +808,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "a2a": {
                 "number": 9,
                 "kind": "message",
-                "doc": "The agent-to-agent front.",
+                "doc": "The agent-to-agent (A2A) front.",
                 "type_name": "A2A",
                 "refresh": "restart",
             },
             "long_context_threshold_tokens": {
                 "number": 10,
                 "kind": "int32",
-                "doc": "Estimated input tokens from which on a request counts as long-context. More than 0.",
+                "doc": "Number of estimated input tokens from which a request counts as long-context. Must be positive.",
                 "refresh": "live",
                 "default": "100000",
                 "gt": 0,
@@ -789,7 +823,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "models": {
                 "number": 11,
                 "kind": "message",
-                "doc": "The model groups: which providers serve a model, and under which policy.",
+                "doc": "Model groups: which providers serve a model, and under which policy.",
                 "type_name": "Model",
                 "repeated": True,
                 "refresh": "live",
@@ -797,7 +831,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "nodes": {
                 "number": 12,
                 "kind": "message",
-                "doc": "The Nodes that this Edge dials.",
+                "doc": "The Nodes that this Edge connects to.",
                 "type_name": "Node",
                 "repeated": True,
                 "refresh": "restart",
@@ -806,35 +840,35 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "EdgeIdentity": {
         "full_name": "iop.config.v1.EdgeIdentity",
-        "doc": "Who an Edge is.",
+        "doc": "The identity of an Edge.",
         "fields": {
             "id": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The Edge's id. A Node belongs to one Edge id.",
+                "doc": "The Edge's id. A Node belongs to one Edge, by this id.",
                 "refresh": "restart",
                 "required": True,
                 "identity": True,
                 "format": "identifier",
             },
-            "name": {"number": 2, "kind": "string", "doc": "A name for people.", "refresh": "restart"},
+            "name": {"number": 2, "kind": "string", "doc": "Display name.", "refresh": "restart"},
         },
     },
     "Listen": {
         "full_name": "iop.config.v1.Listen",
-        "doc": "Where the Edge's admin service listens.",
+        "doc": "The listeners of the admin service.",
         "fields": {
             "grpc": {
                 "number": 1,
                 "kind": "string",
-                "doc": "A TCP address of the admin service, for Go services; off loopback it needs TLS. Unset: no TCP listener.",
+                "doc": "TCP address of the admin service, for Go services. Requires TLS beyond loopback. Unset: no TCP listener.",
                 "refresh": "restart",
                 "format": "address",
             },
             "admin": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The address of the admin service for the command line; a unix socket is created with mode 0600.",
+                "doc": "Address of the admin service for the command line. A Unix socket is created with mode 0600.",
                 "refresh": "restart",
                 "default": "unix:/run/iop-edge/admin.sock",
                 "format": "address",
@@ -842,7 +876,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "tls": {
                 "number": 3,
                 "kind": "message",
-                "doc": "The admin service's certificate, and the authority of its clients.",
+                "doc": "The admin service's certificate, and the certificate authorities of its clients.",
                 "type_name": "Tls",
                 "refresh": "restart",
             },
@@ -850,26 +884,26 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "Tls": {
         "full_name": "iop.config.v1.Tls",
-        "doc": "Certificates of one end of a connection. Give each as a reference to a file.",
+        "doc": "TLS material for one end of a connection. Write each value as a `${file:...}` reference.",
         "fields": {
             "ca": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The authorities that the other end is verified against, in PEM.",
+                "doc": "Certificate authorities that verify the peer, in PEM.",
                 "refresh": "restart",
                 "format": "pem",
             },
             "cert": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The own certificate chain, in PEM.",
+                "doc": "Certificate chain of this end, in PEM.",
                 "refresh": "restart",
                 "format": "pem",
             },
             "key": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The own private key, in PEM.",
+                "doc": "Private key of this end, in PEM.",
                 "refresh": "restart",
                 "sensitive": True,
                 "format": "pem",
@@ -877,7 +911,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "server_name": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The name that the other end's certificate must carry; unset: the host of its address.",
+                "doc": "Name that the peer's certificate must carry. Unset: the host of its address.",
                 "refresh": "restart",
                 "format": "non_empty",
             },
@@ -885,7 +919,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "Bootstrap": {
         "full_name": "iop.config.v1.Bootstrap",
-        "doc": "The server that new Nodes fetch their software from.",
+        "doc": "The server from which new Nodes fetch their software.",
         "fields": {
             "enabled": {
                 "number": 1,
@@ -897,7 +931,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "listen": {
                 "number": 2,
                 "kind": "string",
-                "doc": "Its address.",
+                "doc": "Listen address.",
                 "refresh": "restart",
                 "default": "127.0.0.1:7401",
                 "format": "address",
@@ -905,7 +939,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "artifact_dir": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The directory that holds what it serves.",
+                "doc": "Directory of the files that it serves.",
                 "refresh": "restart",
                 "default": "/var/lib/iop-edge/artifacts",
                 "format": "non_empty",
@@ -914,12 +948,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "Logging": {
         "full_name": "iop.config.v1.Logging",
-        "doc": "How the Edge logs.",
+        "doc": "Logging.",
         "fields": {
             "level": {
                 "number": 1,
                 "kind": "enum",
-                "doc": "The lowest level that is written.",
+                "doc": "Lowest level that is logged.",
                 "type_name": "LogLevel",
                 "refresh": "restart",
                 "default": "info",
@@ -927,7 +961,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "format": {
                 "number": 2,
                 "kind": "enum",
-                "doc": "The form of a line.",
+                "doc": "Format of log lines.",
                 "type_name": "LogFormat",
                 "refresh": "restart",
                 "default": "json",
@@ -948,7 +982,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "listen": {
                 "number": 2,
                 "kind": "string",
-                "doc": "Its address.",
+                "doc": "Listen address.",
                 "refresh": "restart",
                 "default": "127.0.0.1:9464",
                 "format": "address",
@@ -969,7 +1003,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "listen": {
                 "number": 2,
                 "kind": "string",
-                "doc": "Its address.",
+                "doc": "Listen address.",
                 "refresh": "restart",
                 "default": "127.0.0.1:7402",
                 "format": "address",
@@ -978,7 +1012,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "ControlPlane": {
         "full_name": "iop.config.v1.ControlPlane",
-        "doc": "The control plane that the Edge reports to.",
+        "doc": "The control plane to which the Edge reports.",
         "fields": {
             "enabled": {
                 "number": 1,
@@ -987,7 +1021,13 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "refresh": "restart",
                 "default": "false",
             },
-            "url": {"number": 2, "kind": "string", "doc": "Its URL.", "refresh": "restart", "format": "http_url"},
+            "url": {
+                "number": 2,
+                "kind": "string",
+                "doc": "URL of the control plane.",
+                "refresh": "restart",
+                "format": "http_url",
+            },
         },
     },
     "OpenAI": {
@@ -1004,7 +1044,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "listen": {
                 "number": 2,
                 "kind": "string",
-                "doc": "Its address.",
+                "doc": "Listen address.",
                 "refresh": "restart",
                 "default": "127.0.0.1:8080",
                 "format": "address",
@@ -1012,7 +1052,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "model_routes": {
                 "number": 3,
                 "kind": "message",
-                "doc": "The compatibility catalogue: external model ids that go straight to an adapter. A model group of the same id wins.",
+                "doc": "The compatibility catalogue: external model ids that are routed straight to an adapter instance. A model group with the same id wins.",
                 "type_name": "ModelRoute",
                 "repeated": True,
                 "refresh": "restart",
@@ -1020,7 +1060,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "principal_tokens": {
                 "number": 4,
                 "kind": "message",
-                "doc": "Who may call: hashes of bearer tokens, never the tokens.",
+                "doc": "Who may call: SHA-256 digests of bearer tokens, never the tokens themselves.",
                 "type_name": "PrincipalToken",
                 "repeated": True,
                 "refresh": "restart",
@@ -1028,7 +1068,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "provider_auth": {
                 "number": 5,
                 "kind": "message",
-                "doc": "Forwarding of a caller's own provider token.",
+                "doc": "Forwarding of callers' own provider tokens.",
                 "type_name": "ProviderAuth",
                 "refresh": "restart",
             },
@@ -1036,12 +1076,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "ModelRoute": {
         "full_name": "iop.config.v1.ModelRoute",
-        "doc": "One entry of the compatibility catalogue.",
+        "doc": "One route of the compatibility catalogue.",
         "fields": {
             "model": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The model id that a caller sends.",
+                "doc": "Model id that callers send.",
                 "refresh": "restart",
                 "required": True,
                 "identity": True,
@@ -1050,7 +1090,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "adapter": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The adapter instance that serves it, one over all Nodes.",
+                "doc": "Name of the adapter instance that serves it; it must be unique among all Nodes.",
                 "refresh": "restart",
                 "required": True,
                 "refers_to": "adapter",
@@ -1059,7 +1099,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "target": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The model's name at the adapter's backend.",
+                "doc": "Name of the model at the adapter's backend.",
                 "refresh": "restart",
                 "required": True,
                 "format": "non_empty",
@@ -1068,12 +1108,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "PrincipalToken": {
         "full_name": "iop.config.v1.PrincipalToken",
-        "doc": "One bearer token of a principal, by its hash.",
+        "doc": "One bearer token of a principal, by its digest.",
         "fields": {
             "token_ref": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The token's name: usage is broken down by it.",
+                "doc": "Name of the token; usage is attributed to it.",
                 "refresh": "restart",
                 "required": True,
                 "identity": True,
@@ -1082,7 +1122,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "token_hash_sha256": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The SHA-256 of the token, 64 hex digits. `iop-edge config hash-token` makes one.",
+                "doc": "SHA-256 digest of the token, as 64 hexadecimal digits. `iop-edge config hash-token` computes it.",
                 "refresh": "restart",
                 "required": True,
                 "masked": True,
@@ -1092,7 +1132,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "principal_ref": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The principal that the token stands for; several tokens may share one.",
+                "doc": "Principal that the token authenticates; several tokens may share one.",
                 "refresh": "restart",
                 "required": True,
                 "format": "non_empty",
@@ -1100,26 +1140,26 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "principal_alias": {
                 "number": 4,
                 "kind": "string",
-                "doc": "A name of the principal for people.",
+                "doc": "Display name of the principal.",
                 "refresh": "restart",
             },
         },
     },
     "ProviderAuth": {
         "full_name": "iop.config.v1.ProviderAuth",
-        "doc": "Forwarding of a caller's own provider token to providers of category api.",
+        "doc": "Forwarding of callers' own provider tokens to providers of category `api`.",
         "fields": {
             "enabled": {
                 "number": 1,
                 "kind": "bool",
-                "doc": "Whether a token is forwarded.",
+                "doc": "Whether tokens are forwarded.",
                 "refresh": "restart",
                 "default": "false",
             },
             "from_header": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The caller's header that carries the token; never the one that carries the principal's.",
+                "doc": "Request header that carries the caller's provider token. It must not be the header of the principal's own token.",
                 "refresh": "restart",
                 "default": "X-IOP-Provider-Authorization",
                 "default_if": "enabled",
@@ -1128,7 +1168,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "target_header": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The header that the provider gets it in.",
+                "doc": "Header in which the provider receives the token.",
                 "refresh": "restart",
                 "default": "Authorization",
                 "default_if": "enabled",
@@ -1137,7 +1177,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "scheme": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The word before the token; the empty text sends the bare token.",
+                "doc": "Authentication scheme before the token. Empty: the bare token is sent.",
                 "refresh": "restart",
                 "default": "Bearer",
                 "default_if": "enabled",
@@ -1146,7 +1186,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "required": {
                 "number": 5,
                 "kind": "bool",
-                "doc": "Whether a request without the token is refused.",
+                "doc": "Whether requests without a token are refused.",
                 "refresh": "restart",
                 "default": "true",
                 "default_if": "enabled",
@@ -1154,7 +1194,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "providers": {
                 "number": 6,
                 "kind": "string",
-                "doc": "The ids of the providers that may receive the token, at least one; unset: every provider of category api.",
+                "doc": "Ids of the providers that may receive the token. Unset: every provider of category `api`.",
                 "repeated": True,
                 "refresh": "restart",
                 "unique_items": True,
@@ -1167,7 +1207,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "A2A": {
         "full_name": "iop.config.v1.A2A",
-        "doc": "The agent-to-agent front.",
+        "doc": "The agent-to-agent (A2A) front.",
         "fields": {
             "enabled": {
                 "number": 1,
@@ -1179,7 +1219,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "listen": {
                 "number": 2,
                 "kind": "string",
-                "doc": "Its address.",
+                "doc": "Listen address.",
                 "refresh": "restart",
                 "default": "127.0.0.1:8090",
                 "format": "address",
@@ -1187,7 +1227,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "path": {
                 "number": 3,
                 "kind": "string",
-                "doc": "The path that it is served under.",
+                "doc": "Path under which it is served.",
                 "refresh": "restart",
                 "default": "/a2a",
                 "format": "http_path",
@@ -1196,56 +1236,56 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "Model": {
         "full_name": "iop.config.v1.Model",
-        "doc": "A model group: the canonical routing key, the providers that serve it, and the policy of its requests.",
+        "doc": "A model group: a routing key, the providers that serve it, and the policy of its requests.",
         "fields": {
             "id": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The id that callers send as `model`.",
+                "doc": "Id that callers send as `model`.",
                 "refresh": "live",
                 "required": True,
                 "identity": True,
                 "format": "identifier",
             },
-            "display_name": {"number": 2, "kind": "string", "doc": "A name for people.", "refresh": "live"},
+            "display_name": {"number": 2, "kind": "string", "doc": "Display name.", "refresh": "live"},
             "context_window_tokens": {
                 "number": 3,
                 "kind": "int32",
-                "doc": "The most tokens, input and output together, that one request may take. 1 or more.",
+                "doc": "Maximum number of tokens of one request, input and output together. At least 1.",
                 "refresh": "live",
                 "gte": 1,
             },
             "default_max_tokens": {
                 "number": 4,
                 "kind": "int32",
-                "doc": "Max tokens of a request that names none. 1 or more.",
+                "doc": "Output token limit of requests that set none. At least 1.",
                 "refresh": "live",
                 "gte": 1,
             },
             "min_max_tokens": {
                 "number": 5,
                 "kind": "int32",
-                "doc": "Max tokens below this are raised to it. 1 or more.",
+                "doc": "Minimum output token limit: lower limits are raised to it. At least 1.",
                 "refresh": "live",
                 "gte": 1,
             },
             "default_thinking_token_budget": {
                 "number": 6,
                 "kind": "int32",
-                "doc": "Thinking budget, in tokens, of a request that names none. 0 or more.",
+                "doc": "Thinking budget, in tokens, of requests that set none. At least 0.",
                 "refresh": "live",
                 "gte": 0,
             },
             "usage_attribution": {
                 "number": 7,
                 "kind": "map",
-                "doc": "Labels that usage of this model is attributed to.",
+                "doc": "Labels to which usage of this model is attributed.",
                 "refresh": "live",
             },
             "providers": {
                 "number": 8,
                 "kind": "message",
-                "doc": "The providers that serve the model.",
+                "doc": "Providers that serve the model.",
                 "type_name": "ModelProvider",
                 "repeated": True,
                 "refresh": "live",
@@ -1271,7 +1311,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "target": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The model's name at the provider; unset: the model's id.",
+                "doc": "Name of the model at the provider. Unset: the id of the model group.",
                 "refresh": "live",
                 "format": "non_empty",
             },
@@ -1279,25 +1319,25 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "Node": {
         "full_name": "iop.config.v1.Node",
-        "doc": "A machine that runs adapters. It gets everything it runs from the Edge.",
+        "doc": "A machine that runs adapters. It receives its whole configuration from the Edge.",
         "legacy": {
-            "command": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "args": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "env": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "workdir": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "working_dir": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "cwd": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "shell": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "mode": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "terminal": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "tty": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "pty": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "resume_args": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "output_format": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "automation": "the Edge owns no automation any more: remove the key",
-            "automation_owner": "the Edge owns no automation any more: remove the key",
-            "owner_session": "the Edge owns no automation any more: remove the key",
-            "workspace_root": "the Edge owns no automation any more: remove the key",
+            "command": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "args": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "env": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "workdir": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "working_dir": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "cwd": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "shell": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "mode": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "terminal": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "tty": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "pty": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "resume_args": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "output_format": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "automation": "the Edge no longer owns automation: remove the key",
+            "automation_owner": "the Edge no longer owns automation: remove the key",
+            "owner_session": "the Edge no longer owns automation: remove the key",
+            "workspace_root": "the Edge no longer owns automation: remove the key",
         },
         "fields": {
             "id": {
@@ -1309,11 +1349,11 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
                 "identity": True,
                 "format": "identifier",
             },
-            "alias": {"number": 2, "kind": "string", "doc": "A name for people.", "refresh": "restart"},
+            "alias": {"number": 2, "kind": "string", "doc": "Display name.", "refresh": "restart"},
             "agent_kind": {
                 "number": 3,
                 "kind": "string",
-                "doc": "What kind of agent the Node is, a free identifier.",
+                "doc": "Kind of agent that the Node runs; a free-form identifier.",
                 "refresh": "restart",
                 "default": "standard",
                 "format": "identifier",
@@ -1321,7 +1361,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "address": {
                 "number": 4,
                 "kind": "string",
-                "doc": "Where the Edge dials the Node.",
+                "doc": "Address at which the Edge connects to the Node.",
                 "refresh": "restart",
                 "required": True,
                 "format": "address",
@@ -1330,7 +1370,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "token": {
                 "number": 5,
                 "kind": "string",
-                "doc": "The token that the Edge shows to the Node.",
+                "doc": "Token with which the Edge authenticates to the Node.",
                 "refresh": "restart",
                 "sensitive": True,
                 "format": "bearer_token",
@@ -1338,21 +1378,21 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "tls": {
                 "number": 6,
                 "kind": "message",
-                "doc": "Verification of the Node, and the Edge's own certificate towards it. Unset: plain text.",
+                "doc": "TLS to the Node: how it is verified, and the Edge's own client certificate. Unset: plain text.",
                 "type_name": "Tls",
                 "refresh": "restart",
             },
             "runtime": {
                 "number": 7,
                 "kind": "message",
-                "doc": "What the Node as a whole is told.",
+                "doc": "Settings of the Node as a whole.",
                 "type_name": "NodeRuntime",
                 "refresh": "restart",
             },
             "adapters": {
                 "number": 8,
                 "kind": "message",
-                "doc": "The connectors that run on the Node.",
+                "doc": "Adapter instances that run on the Node.",
                 "type_name": "AdapterInstance",
                 "repeated": True,
                 "refresh": "restart",
@@ -1361,7 +1401,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "providers": {
                 "number": 9,
                 "kind": "message",
-                "doc": "The resources on the Node that requests can be sent to.",
+                "doc": "Resources on the Node to which requests can be dispatched.",
                 "type_name": "Provider",
                 "repeated": True,
                 "refresh": "restart",
@@ -1370,12 +1410,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeRuntime": {
         "full_name": "iop.config.v1.NodeRuntime",
-        "doc": "What a Node as a whole is told.",
+        "doc": "Settings of a Node as a whole.",
         "fields": {
             "concurrency": {
                 "number": 1,
                 "kind": "int32",
-                "doc": "Requests that the Node runs at once. 0 or more; 0: no limit of the Node's own.",
+                "doc": "Maximum number of concurrent requests on the Node. 0: unlimited.",
                 "refresh": "live",
                 "default": "0",
                 "gte": 0,
@@ -1386,29 +1426,29 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.config.v1.AdapterInstance",
         "doc": "A named connector on a Node.",
         "legacy": {
-            "command": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "args": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "env": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "workdir": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "working_dir": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "cwd": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "shell": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "mode": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "terminal": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "tty": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "pty": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "resume_args": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "output_format": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "automation": "the Edge owns no automation any more: remove the key",
-            "automation_owner": "the Edge owns no automation any more: remove the key",
-            "owner_session": "the Edge owns no automation any more: remove the key",
-            "workspace_root": "the Edge owns no automation any more: remove the key",
+            "command": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "args": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "env": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "workdir": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "working_dir": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "cwd": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "shell": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "mode": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "terminal": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "tty": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "pty": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "resume_args": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "output_format": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "automation": "the Edge no longer owns automation: remove the key",
+            "automation_owner": "the Edge no longer owns automation: remove the key",
+            "owner_session": "the Edge no longer owns automation: remove the key",
+            "workspace_root": "the Edge no longer owns automation: remove the key",
         },
         "fields": {
             "name": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The instance's name, unique on its Node.",
+                "doc": "Name of the instance, unique on its Node.",
                 "refresh": "restart",
                 "required": True,
                 "identity": True,
@@ -1417,7 +1457,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "type": {
                 "number": 2,
                 "kind": "enum",
-                "doc": "What it connects to.",
+                "doc": "Kind of backend that it connects to.",
                 "type_name": "AdapterType",
                 "refresh": "restart",
                 "required": True,
@@ -1432,14 +1472,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "provider": {
                 "number": 4,
                 "kind": "string",
-                "doc": "A label of the service behind it, for type openai_compat.",
+                "doc": "Label of the service behind it, for type `openai_compat`.",
                 "refresh": "restart",
                 "format": "identifier",
             },
             "protocol_profile": {
                 "number": 5,
                 "kind": "enum",
-                "doc": "The protocol that it speaks; unset: the type's own.",
+                "doc": "Protocol that it speaks. Unset: the default of its type.",
                 "type_name": "ProtocolProfile",
                 "refresh": "restart",
                 "loose_spelling": True,
@@ -1447,14 +1487,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "base_url": {
                 "number": 6,
                 "kind": "string",
-                "doc": "The backend's URL.",
+                "doc": "URL of the backend.",
                 "refresh": "restart",
                 "format": "http_url",
             },
             "headers": {
                 "number": 7,
                 "kind": "map",
-                "doc": "Headers that are sent to the backend. A value is a secret unless its header is known to be harmless.",
+                "doc": "Headers sent to the backend. A value is a secret unless its header is known to be harmless.",
                 "refresh": "restart",
                 "sensitive": True,
                 "caseless_keys": True,
@@ -1483,28 +1523,28 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "request_timeout_ms": {
                 "number": 8,
                 "kind": "int64",
-                "doc": "The longest that one request to the backend may take, in milliseconds. 0 or more; 0: no limit.",
+                "doc": "Timeout of one request to the backend, in milliseconds. 0: none.",
                 "refresh": "restart",
                 "gte": 0,
             },
             "max_queue": {
                 "number": 9,
                 "kind": "int32",
-                "doc": "Requests that may wait for a provider on this instance, where the provider sets none. 0 or more; 0: no waiting.",
+                "doc": "Maximum number of queued requests per provider on this instance, unless the provider sets its own. 0: requests do not queue.",
                 "refresh": "restart",
                 "gte": 0,
             },
             "queue_timeout_ms": {
                 "number": 10,
                 "kind": "int64",
-                "doc": "The longest that a request waits, in milliseconds, where the provider sets none. 0 or more; 0: no limit.",
+                "doc": "Maximum time that a request stays queued, in milliseconds, unless the provider sets its own. 0: no limit.",
                 "refresh": "restart",
                 "gte": 0,
             },
             "profile": {
                 "number": 11,
                 "kind": "string",
-                "doc": "The profile of the Node's software that a cli instance runs; never a command.",
+                "doc": "Profile of the Node's software that an instance of type `cli` runs; never a command.",
                 "refresh": "restart",
                 "format": "identifier",
             },
@@ -1512,31 +1552,31 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "Provider": {
         "full_name": "iop.config.v1.Provider",
-        "doc": "A resource on a Node that requests can be sent to.",
+        "doc": "A resource on a Node to which requests can be dispatched.",
         "legacy": {
-            "command": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "args": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "env": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "workdir": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "working_dir": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "cwd": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "shell": "config starts no process: use an adapter of type cli and name a profile that the Node's software brings",
-            "mode": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "terminal": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "tty": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "pty": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "resume_args": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "output_format": "there is no interactive runtime any more: the profile of a cli adapter says how its command runs",
-            "automation": "the Edge owns no automation any more: remove the key",
-            "automation_owner": "the Edge owns no automation any more: remove the key",
-            "owner_session": "the Edge owns no automation any more: remove the key",
-            "workspace_root": "the Edge owns no automation any more: remove the key",
+            "command": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "args": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "env": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "workdir": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "working_dir": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "cwd": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "shell": "config never starts a process: use an adapter of type cli and name a profile of the Node's software",
+            "mode": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "terminal": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "tty": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "pty": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "resume_args": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "output_format": "the interactive runtime is gone: the profile of a cli adapter says how its command runs",
+            "automation": "the Edge no longer owns automation: remove the key",
+            "automation_owner": "the Edge no longer owns automation: remove the key",
+            "owner_session": "the Edge no longer owns automation: remove the key",
+            "workspace_root": "the Edge no longer owns automation: remove the key",
         },
         "fields": {
             "id": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The provider's id, unique in the whole Edge config.",
+                "doc": "Id of the provider, unique in the whole Edge config.",
                 "refresh": "restart",
                 "required": True,
                 "identity": True,
@@ -1546,7 +1586,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "type": {
                 "number": 2,
                 "kind": "enum",
-                "doc": "The type of its adapter.",
+                "doc": "Type of its adapter instance.",
                 "type_name": "AdapterType",
                 "refresh": "restart",
                 "required": True,
@@ -1554,7 +1594,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "category": {
                 "number": 3,
                 "kind": "enum",
-                "doc": "The kind of resource that it is.",
+                "doc": "Kind of resource.",
                 "type_name": "ProviderCategory",
                 "refresh": "restart",
                 "required": True,
@@ -1562,7 +1602,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "adapter": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The adapter instance of the same Node that it runs on.",
+                "doc": "Name of the adapter instance, on the same Node, that it uses.",
                 "refresh": "restart",
                 "refers_to": "adapter",
                 "format": "identifier",
@@ -1570,7 +1610,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "models": {
                 "number": 5,
                 "kind": "string",
-                "doc": "The models that it serves, by their names at the backend. At least one, none twice.",
+                "doc": "Models that it serves, by their names at the backend. At least one, without duplicates.",
                 "repeated": True,
                 "refresh": "restart",
                 "required": True,
@@ -1581,14 +1621,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "health": {
                 "number": 6,
                 "kind": "message",
-                "doc": "How its health is found out.",
+                "doc": "How its health is determined.",
                 "type_name": "HealthCheck",
                 "refresh": "restart",
             },
             "lifecycle_capabilities": {
                 "number": 7,
                 "kind": "enum",
-                "doc": "What can be done to it.",
+                "doc": "Lifecycle operations that it supports.",
                 "type_name": "LifecycleCapability",
                 "repeated": True,
                 "refresh": "restart",
@@ -1598,21 +1638,21 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "context_size": {
                 "number": 8,
                 "kind": "int32",
-                "doc": "The most tokens that the served model takes. 1 or more.",
+                "doc": "Context size of the served model, in tokens. At least 1.",
                 "refresh": "restart",
                 "gte": 1,
             },
             "enabled": {
                 "number": 9,
                 "kind": "bool",
-                "doc": "Whether new requests are sent to it.",
+                "doc": "Whether it receives new requests.",
                 "refresh": "live",
                 "default": "true",
             },
             "capacity": {
                 "number": 10,
                 "kind": "int32",
-                "doc": "Requests that it takes at once. 1 or more.",
+                "doc": "Maximum number of concurrent requests. At least 1.",
                 "refresh": "live",
                 "default": "1",
                 "gte": 1,
@@ -1620,7 +1660,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "priority": {
                 "number": 11,
                 "kind": "int32",
-                "doc": "Decides between providers with equally many requests in flight: the lower number first. 0 or more.",
+                "doc": "Breaks ties between equally loaded providers: the lowest number wins. At least 0.",
                 "refresh": "live",
                 "default": "0",
                 "gte": 0,
@@ -1628,21 +1668,21 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "max_queue": {
                 "number": 12,
                 "kind": "int32",
-                "doc": "Requests that may wait for it. 0 or more; 0: no waiting.",
+                "doc": "Maximum number of queued requests. 0: requests do not queue.",
                 "refresh": "live",
                 "gte": 0,
             },
             "queue_timeout_ms": {
                 "number": 13,
                 "kind": "int64",
-                "doc": "The longest that a request waits for it, in milliseconds. 0 or more; 0: no limit.",
+                "doc": "Maximum time that a request stays queued, in milliseconds. 0: no limit.",
                 "refresh": "live",
                 "gte": 0,
             },
             "provider": {
                 "number": 14,
                 "kind": "string",
-                "doc": "Instead of `adapter`: the label of the service, for type openai_compat.",
+                "doc": "Instead of `adapter`: label of the service, for type `openai_compat`.",
                 "refresh": "restart",
                 "shorthand": True,
                 "format": "identifier",
@@ -1651,7 +1691,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "base_url": {
                 "number": 15,
                 "kind": "string",
-                "doc": "Instead of `adapter`: the backend's URL.",
+                "doc": "Instead of `adapter`: URL of the backend.",
                 "refresh": "restart",
                 "shorthand": True,
                 "format": "http_url",
@@ -1661,7 +1701,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "headers": {
                 "number": 16,
                 "kind": "map",
-                "doc": "Instead of `adapter`: headers that are sent to the backend. A value is a secret unless its header is known to be harmless.",
+                "doc": "Instead of `adapter`: headers sent to the backend. A value is a secret unless its header is known to be harmless.",
                 "refresh": "restart",
                 "sensitive": True,
                 "caseless_keys": True,
@@ -1692,7 +1732,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "request_timeout_ms": {
                 "number": 17,
                 "kind": "int64",
-                "doc": "Instead of `adapter`: the longest that one request to the backend may take, in milliseconds. 0 or more; 0: no limit.",
+                "doc": "Instead of `adapter`: timeout of one request to the backend, in milliseconds. 0: none.",
                 "refresh": "restart",
                 "shorthand": True,
                 "gte": 0,
@@ -1702,13 +1742,13 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "HealthCheck": {
         "full_name": "iop.config.v1.HealthCheck",
-        "doc": "How a provider's health is found out.",
+        "doc": "How the health of a provider is determined.",
         "scalar_form": "mode",
         "fields": {
             "mode": {
                 "number": 1,
                 "kind": "enum",
-                "doc": "The way.",
+                "doc": "How health is determined.",
                 "type_name": "HealthMode",
                 "refresh": "restart",
                 "default": "passive",
@@ -1716,14 +1756,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "path": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; unset: the one that the kind of the adapter has.",
+                "doc": "Path of active probes on the backend's host; it replaces the path of the backend's URL. Unset: the adapter type's own.",
                 "refresh": "restart",
                 "format": "http_path",
             },
             "interval_ms": {
                 "number": 3,
                 "kind": "int64",
-                "doc": "Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy provider gets requests again. 1 or more.",
+                "doc": "Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy provider receives requests again. At least 1.",
                 "refresh": "restart",
                 "default": "10000",
                 "gte": 1,
@@ -1731,7 +1771,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "timeout_ms": {
                 "number": 4,
                 "kind": "int64",
-                "doc": "The longest that a probe may take, in milliseconds. 1 or more.",
+                "doc": "Timeout of a probe, in milliseconds. At least 1.",
                 "refresh": "restart",
                 "default": "2000",
                 "gte": 1,
@@ -1739,7 +1779,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "healthy_threshold": {
                 "number": 5,
                 "kind": "int32",
-                "doc": "Good probes, or requests, in a row that make an unhealthy provider healthy. 1 or more.",
+                "doc": "Number of consecutive successes after which an unhealthy provider is healthy. At least 1.",
                 "refresh": "restart",
                 "default": "1",
                 "gte": 1,
@@ -1747,7 +1787,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "unhealthy_threshold": {
                 "number": 6,
                 "kind": "int32",
-                "doc": "Bad probes, or requests, in a row that make a healthy provider unhealthy. 1 or more.",
+                "doc": "Number of consecutive failures after which a healthy provider is unhealthy. At least 1.",
                 "refresh": "restart",
                 "default": "3",
                 "gte": 1,
@@ -1756,57 +1796,42 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "HandshakeRequest": {
         "full_name": "iop.runtime.v1.HandshakeRequest",
-        "doc": "Who is calling.",
+        "doc": "Identifies the Edge.",
         "fields": {
-            "protocol_version": {
-                "number": 1,
-                "kind": "uint32",
-                "doc": "The version of this protocol that the Edge speaks.",
-                "refresh": "",
-            },
+            "protocol_version": {"number": 1, "kind": "uint32", "doc": "Protocol version of the Edge.", "refresh": ""},
             "edge_id": {"number": 2, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
             "edge_instance_id": {
                 "number": 3,
                 "kind": "string",
-                "doc": "A random id of the Edge's process: a second process with the same Edge id is told apart by it.",
+                "doc": "Random id of the Edge's process, which tells apart two processes with the same Edge id.",
                 "refresh": "",
             },
-            "take_over": {
-                "number": 4,
-                "kind": "bool",
-                "doc": "Take the Node over from another Edge id.",
-                "refresh": "",
-            },
+            "take_over": {"number": 4, "kind": "bool", "doc": "Take the Node over from another Edge.", "refresh": ""},
         },
     },
     "HandshakeResponse": {
         "full_name": "iop.runtime.v1.HandshakeResponse",
-        "doc": "Whom the Edge has reached.",
+        "doc": "Identifies the Node.",
         "fields": {
-            "protocol_version": {
-                "number": 1,
-                "kind": "uint32",
-                "doc": "The version of this protocol that the Node speaks.",
-                "refresh": "",
-            },
+            "protocol_version": {"number": 1, "kind": "uint32", "doc": "Protocol version of the Node.", "refresh": ""},
             "node_id": {"number": 2, "kind": "string", "doc": "The Node's id.", "refresh": ""},
             "running": {
                 "number": 3,
                 "kind": "message",
-                "doc": "What the Node runs now.",
+                "doc": "What the Node runs.",
                 "type_name": "RunningPayload",
                 "refresh": "",
             },
             "software_version": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The version of the Node's software.",
+                "doc": "Version of the Node's software.",
                 "refresh": "",
             },
             "node_instance_id": {
                 "number": 5,
                 "kind": "string",
-                "doc": "A random id of the Node's process: a Node that was restarted is told apart by it from one that was only out of reach.",
+                "doc": "Random id of the Node's process, which tells a restart from a lost connection.",
                 "refresh": "",
             },
         },
@@ -1818,19 +1843,24 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "generation": {
                 "number": 1,
                 "kind": "uint64",
-                "doc": "The generation of the last payload that was taken.",
+                "doc": "Generation of the last committed payload.",
                 "refresh": "",
             },
-            "payload_hash": {"number": 2, "kind": "bytes", "doc": "The hash that came with it.", "refresh": ""},
-            "revision": {"number": 3, "kind": "uint64", "doc": "The revision that came with it.", "refresh": ""},
+            "payload_hash": {"number": 2, "kind": "bytes", "doc": "Hash that came with it.", "refresh": ""},
+            "revision": {"number": 3, "kind": "uint64", "doc": "Revision that came with it.", "refresh": ""},
         },
     },
     "NodeConfigRefreshRequest": {
         "full_name": "iop.runtime.v1.NodeConfigRefreshRequest",
-        "doc": "One push.",
+        "doc": "One push of a payload.",
         "fields": {
             "edge_id": {"number": 1, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
-            "edge_instance_id": {"number": 2, "kind": "string", "doc": "The id of the Edge's process.", "refresh": ""},
+            "edge_instance_id": {
+                "number": 2,
+                "kind": "string",
+                "doc": "The random id of the Edge's process.",
+                "refresh": "",
+            },
             "mode": {
                 "number": 3,
                 "kind": "enum",
@@ -1841,19 +1871,19 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "generation": {
                 "number": 4,
                 "kind": "uint64",
-                "doc": "Orders the pushes of an Edge to a Node: one more with each attempt.",
+                "doc": "Orders an Edge's pushes to a Node: one higher with each attempt.",
                 "refresh": "",
             },
             "revision": {
                 "number": 5,
                 "kind": "uint64",
-                "doc": "The revision of the Edge's config that the payload belongs to.",
+                "doc": "Revision of the Edge's config to which the payload belongs.",
                 "refresh": "",
             },
             "payload_hash": {
                 "number": 6,
                 "kind": "bytes",
-                "doc": "A tag of the payload's content; equal content has an equal tag as long as the Edge keeps its key.",
+                "doc": "Keyed hash of the payload. Equal payloads have equal hashes as long as the Edge keeps its key.",
                 "refresh": "",
             },
             "payload": {
@@ -1867,26 +1897,26 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeConfigRefreshResponse": {
         "full_name": "iop.runtime.v1.NodeConfigRefreshResponse",
-        "doc": "The answer to a push.",
+        "doc": "The outcome of a push.",
         "fields": {
             "outcome": {
                 "number": 1,
                 "kind": "enum",
-                "doc": "How it ended.",
+                "doc": "The outcome.",
                 "type_name": "NodeConfigRefreshOutcome",
                 "refresh": "",
             },
             "running": {
                 "number": 2,
                 "kind": "message",
-                "doc": "What the Node runs after it.",
+                "doc": "What the Node runs now.",
                 "type_name": "RunningPayload",
                 "refresh": "",
             },
             "violations": {
                 "number": 3,
                 "kind": "message",
-                "doc": "Why, where the payload was not taken.",
+                "doc": "Why the payload was not committed.",
                 "type_name": "NodeViolation",
                 "repeated": True,
                 "refresh": "",
@@ -1895,64 +1925,69 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeViolation": {
         "full_name": "iop.runtime.v1.NodeViolation",
-        "doc": "One reason why a Node does not take a payload.",
+        "doc": "One reason why a Node rejects a payload.",
         "fields": {
-            "rule": {"number": 1, "kind": "string", "doc": "The rule that is broken.", "refresh": ""},
-            "path": {"number": 2, "kind": "string", "doc": "The path in the payload.", "refresh": ""},
-            "message": {"number": 3, "kind": "string", "doc": "What is wrong, without any secret.", "refresh": ""},
+            "rule": {"number": 1, "kind": "string", "doc": "Id of the violated rule.", "refresh": ""},
+            "path": {"number": 2, "kind": "string", "doc": "Path within the payload.", "refresh": ""},
+            "message": {"number": 3, "kind": "string", "doc": "What is wrong. Contains no secret.", "refresh": ""},
         },
     },
     "NodeConfigStatusRequest": {
         "full_name": "iop.runtime.v1.NodeConfigStatusRequest",
-        "doc": "Asks what a Node runs.",
+        "doc": "Requests the Node's status.",
         "fields": {},
     },
     "NodeConfigStatusResponse": {
         "full_name": "iop.runtime.v1.NodeConfigStatusResponse",
-        "doc": "What a Node runs.",
+        "doc": "The Node's status.",
         "fields": {
             "node_id": {"number": 1, "kind": "string", "doc": "The Node's id.", "refresh": ""},
             "edge_id": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The Edge that it belongs to; empty before the first handshake.",
+                "doc": "The Edge that the Node belongs to; empty before the first handshake.",
                 "refresh": "",
             },
             "running": {
                 "number": 3,
                 "kind": "message",
-                "doc": "What it runs.",
+                "doc": "The running payload.",
                 "type_name": "RunningPayload",
                 "refresh": "",
             },
             "adapters": {
                 "number": 4,
                 "kind": "string",
-                "doc": "The names of the adapter instances that it runs, sorted.",
+                "doc": "Names of the running adapter instances, sorted.",
                 "repeated": True,
                 "refresh": "",
             },
             "resources": {
                 "number": 5,
                 "kind": "string",
-                "doc": "The ids of the resources that it runs, sorted.",
+                "doc": "Ids of the running resources, sorted.",
                 "repeated": True,
                 "refresh": "",
             },
             "draining_sets": {
                 "number": 6,
                 "kind": "uint32",
-                "doc": "Adapter sets that were swapped out and still drain.",
+                "doc": "Number of replaced adapter sets that are still draining.",
                 "refresh": "",
             },
         },
     },
     "WatchHealthRequest": {
         "full_name": "iop.runtime.v1.WatchHealthRequest",
-        "doc": "Asks for the health of a Node's resources.",
+        "doc": "Subscribes to the health of a Node's resources.",
         "fields": {
             "edge_id": {"number": 1, "kind": "string", "doc": "The Edge's id.", "refresh": ""},
-            "edge_instance_id": {"number": 2, "kind": "string", "doc": "The id of the Edge's process.", "refresh": ""},
+            "edge_instance_id": {
+                "number": 2,
+                "kind": "string",
+                "doc": "The random id of the Edge's process.",
+                "refresh": "",
+            },
         },
     },
     "ResourceHealth": {
@@ -1963,14 +1998,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "state": {
                 "number": 2,
                 "kind": "enum",
-                "doc": "Its state.",
+                "doc": "Its health.",
                 "type_name": "ResourceHealthState",
                 "refresh": "",
             },
             "detail": {
                 "number": 3,
                 "kind": "string",
-                "doc": "What the last probe said, without any secret.",
+                "doc": "Result of the last probe. Contains no secret.",
                 "refresh": "",
             },
         },
@@ -1982,13 +2017,13 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "generation": {
                 "number": 1,
                 "kind": "uint64",
-                "doc": "The generation that the reports belong to.",
+                "doc": "Generation to which the reports belong.",
                 "refresh": "",
             },
             "resources": {
                 "number": 2,
                 "kind": "message",
-                "doc": "The resources: all at first, and all again once another generation runs, then those that changed. At most 1,000 in one message; the others follow.",
+                "doc": "All resources at first and after each new generation, then those that changed. At most 1,000 per message; the rest follows.",
                 "type_name": "ResourceHealth",
                 "repeated": True,
                 "refresh": "",
@@ -1997,13 +2032,13 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeConfigPayload": {
         "full_name": "iop.runtime.v1.NodeConfigPayload",
-        "doc": "All that a Node executes. It holds nothing that the Edge owns: no capacity, priority, queue, enabled mark or model policy.",
+        "doc": "Everything that a Node executes, and nothing that the Edge keeps to itself: no capacity, priority, queue, `enabled` or model policy.",
         "fields": {
-            "node_id": {"number": 1, "kind": "string", "doc": "The Node that it is for.", "refresh": ""},
+            "node_id": {"number": 1, "kind": "string", "doc": "Id of the Node that it is for.", "refresh": ""},
             "adapters": {
                 "number": 2,
                 "kind": "message",
-                "doc": "The enabled adapter instances, by name.",
+                "doc": "The enabled adapter instances, sorted by name.",
                 "type_name": "AdapterConfig",
                 "repeated": True,
                 "refresh": "",
@@ -2011,7 +2046,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "resources": {
                 "number": 3,
                 "kind": "message",
-                "doc": "The resources, by provider id; those of disabled providers too.",
+                "doc": "The resources, sorted by provider id, including those of disabled providers.",
                 "type_name": "Resource",
                 "repeated": True,
                 "refresh": "",
@@ -2019,7 +2054,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "runtime": {
                 "number": 4,
                 "kind": "message",
-                "doc": "What the Node as a whole is told.",
+                "doc": "Settings of the Node as a whole.",
                 "type_name": "NodeRuntimeConfig",
                 "refresh": "",
             },
@@ -2029,7 +2064,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.AdapterConfig",
         "doc": "One adapter instance.",
         "fields": {
-            "name": {"number": 1, "kind": "string", "doc": "Its name.", "refresh": ""},
+            "name": {"number": 1, "kind": "string", "doc": "Name of the instance.", "refresh": ""},
             "ollama": {
                 "number": 2,
                 "kind": "message",
@@ -2057,7 +2092,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "openai_compat": {
                 "number": 5,
                 "kind": "message",
-                "doc": "A service with an API in the manner of OpenAI's.",
+                "doc": "A service with an OpenAI-compatible API.",
                 "type_name": "OpenAICompatAdapterConfig",
                 "oneof": "config",
                 "refresh": "",
@@ -2079,14 +2114,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "base_url": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The server's URL.",
+                "doc": "URL of the server.",
                 "refresh": "",
                 "format": "http_url",
             },
             "headers": {
                 "number": 2,
                 "kind": "map",
-                "doc": "Headers that are sent to it.",
+                "doc": "Headers sent with each request.",
                 "refresh": "",
                 "sensitive": True,
                 "caseless_keys": True,
@@ -2115,14 +2150,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "protocol_profile": {
                 "number": 3,
                 "kind": "enum",
-                "doc": "The protocol.",
+                "doc": "Protocol to speak.",
                 "type_name": "ProtocolProfile",
                 "refresh": "",
             },
             "request_timeout_ms": {
                 "number": 4,
                 "kind": "int64",
-                "doc": "The longest that one request may take, in milliseconds; unset: the adapter's own limit.",
+                "doc": "Timeout of one request, in milliseconds. Unset: the adapter's own.",
                 "refresh": "",
             },
         },
@@ -2134,14 +2169,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "base_url": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The server's URL.",
+                "doc": "URL of the server.",
                 "refresh": "",
                 "format": "http_url",
             },
             "headers": {
                 "number": 2,
                 "kind": "map",
-                "doc": "Headers that are sent to it.",
+                "doc": "Headers sent with each request.",
                 "refresh": "",
                 "sensitive": True,
                 "caseless_keys": True,
@@ -2170,14 +2205,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "protocol_profile": {
                 "number": 3,
                 "kind": "enum",
-                "doc": "The protocol.",
+                "doc": "Protocol to speak.",
                 "type_name": "ProtocolProfile",
                 "refresh": "",
             },
             "request_timeout_ms": {
                 "number": 4,
                 "kind": "int64",
-                "doc": "The longest that one request may take, in milliseconds; unset: the adapter's own limit.",
+                "doc": "Timeout of one request, in milliseconds. Unset: the adapter's own.",
                 "refresh": "",
             },
         },
@@ -2189,14 +2224,14 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "base_url": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The server's URL.",
+                "doc": "URL of the server.",
                 "refresh": "",
                 "format": "http_url",
             },
             "headers": {
                 "number": 2,
                 "kind": "map",
-                "doc": "Headers that are sent to it.",
+                "doc": "Headers sent with each request.",
                 "refresh": "",
                 "sensitive": True,
                 "caseless_keys": True,
@@ -2225,33 +2260,33 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "protocol_profile": {
                 "number": 3,
                 "kind": "enum",
-                "doc": "The protocol.",
+                "doc": "Protocol to speak.",
                 "type_name": "ProtocolProfile",
                 "refresh": "",
             },
             "request_timeout_ms": {
                 "number": 4,
                 "kind": "int64",
-                "doc": "The longest that one request may take, in milliseconds; unset: the adapter's own limit.",
+                "doc": "Timeout of one request, in milliseconds. Unset: the adapter's own.",
                 "refresh": "",
             },
         },
     },
     "OpenAICompatAdapterConfig": {
         "full_name": "iop.runtime.v1.OpenAICompatAdapterConfig",
-        "doc": "A connection to a service with an API in the manner of OpenAI's.",
+        "doc": "A connection to a service with an OpenAI-compatible API.",
         "fields": {
             "base_url": {
                 "number": 1,
                 "kind": "string",
-                "doc": "The service's URL.",
+                "doc": "URL of the service.",
                 "refresh": "",
                 "format": "http_url",
             },
             "headers": {
                 "number": 2,
                 "kind": "map",
-                "doc": "Headers that are sent to it.",
+                "doc": "Headers sent with each request.",
                 "refresh": "",
                 "sensitive": True,
                 "caseless_keys": True,
@@ -2280,20 +2315,20 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "protocol_profile": {
                 "number": 3,
                 "kind": "enum",
-                "doc": "The protocol.",
+                "doc": "Protocol to speak.",
                 "type_name": "ProtocolProfile",
                 "refresh": "",
             },
             "request_timeout_ms": {
                 "number": 4,
                 "kind": "int64",
-                "doc": "The longest that one request may take, in milliseconds; unset: the adapter's own limit.",
+                "doc": "Timeout of one request, in milliseconds. Unset: the adapter's own.",
                 "refresh": "",
             },
             "provider": {
                 "number": 5,
                 "kind": "string",
-                "doc": "The label of the service: the given one, else the type alias that the instance was written with, else empty.",
+                "doc": "Label of the service: the configured one, else the type alias in the config, else empty.",
                 "refresh": "",
             },
         },
@@ -2302,18 +2337,18 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
         "full_name": "iop.runtime.v1.CliAdapterConfig",
         "doc": "A command-line agent.",
         "fields": {
-            "profile": {"number": 1, "kind": "string", "doc": "The profile of the Node's software.", "refresh": ""},
+            "profile": {"number": 1, "kind": "string", "doc": "Profile of the Node's software.", "refresh": ""},
             "protocol_profile": {
                 "number": 2,
                 "kind": "enum",
-                "doc": "The protocol.",
+                "doc": "Protocol to speak.",
                 "type_name": "ProtocolProfile",
                 "refresh": "",
             },
             "request_timeout_ms": {
                 "number": 3,
                 "kind": "int64",
-                "doc": "The longest that one request may take, in milliseconds; unset: the adapter's own limit.",
+                "doc": "Timeout of one request, in milliseconds. Unset: the adapter's own.",
                 "refresh": "",
             },
         },
@@ -2326,27 +2361,21 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "adapter": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The name of the adapter instance that it runs on; empty for a disabled provider without one.",
+                "doc": "Name of the adapter instance that it uses; empty for a disabled provider without one.",
                 "refresh": "",
             },
-            "models": {
-                "number": 3,
-                "kind": "string",
-                "doc": "The models that it serves.",
-                "repeated": True,
-                "refresh": "",
-            },
+            "models": {"number": 3, "kind": "string", "doc": "Models that it serves.", "repeated": True, "refresh": ""},
             "health": {
                 "number": 4,
                 "kind": "message",
-                "doc": "How its health is found out.",
+                "doc": "How its health is determined.",
                 "type_name": "ResourceHealthCheck",
                 "refresh": "",
             },
             "lifecycle_capabilities": {
                 "number": 5,
                 "kind": "enum",
-                "doc": "What can be done to it, in the order of the enum.",
+                "doc": "Lifecycle operations that it supports, in the order of the enum.",
                 "type_name": "LifecycleCapability",
                 "repeated": True,
                 "refresh": "",
@@ -2354,56 +2383,57 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
             "context_size": {
                 "number": 6,
                 "kind": "int32",
-                "doc": "The most tokens that the served model takes; unset: not limited by config.",
+                "doc": "Context size of the served model, in tokens. Unset: not limited by the config.",
                 "refresh": "",
             },
         },
     },
     "ResourceHealthCheck": {
         "full_name": "iop.runtime.v1.ResourceHealthCheck",
-        "doc": "How a resource's health is found out.",
+        "doc": "How the health of a resource is determined.",
         "fields": {
-            "mode": {"number": 1, "kind": "enum", "doc": "The way.", "type_name": "HealthMode", "refresh": ""},
+            "mode": {
+                "number": 1,
+                "kind": "enum",
+                "doc": "How health is determined.",
+                "type_name": "HealthMode",
+                "refresh": "",
+            },
             "path": {
                 "number": 2,
                 "kind": "string",
-                "doc": "The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; empty: the one that the kind of the adapter has.",
+                "doc": "Path of active probes on the backend's host; it replaces the path of the backend's URL. Empty: the adapter type's own.",
                 "refresh": "",
             },
             "interval_ms": {
                 "number": 3,
                 "kind": "int64",
-                "doc": "Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy resource is to be tried again: it is reported as unknown, and the next result decides.",
+                "doc": "Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy resource is reported as unknown, so that it is tried again.",
                 "refresh": "",
             },
-            "timeout_ms": {
-                "number": 4,
-                "kind": "int64",
-                "doc": "The longest that a probe may take, in milliseconds.",
-                "refresh": "",
-            },
+            "timeout_ms": {"number": 4, "kind": "int64", "doc": "Timeout of a probe, in milliseconds.", "refresh": ""},
             "healthy_threshold": {
                 "number": 5,
                 "kind": "int32",
-                "doc": "Good probes, or requests, in a row that make an unhealthy resource healthy.",
+                "doc": "Number of consecutive successes after which an unhealthy resource is healthy.",
                 "refresh": "",
             },
             "unhealthy_threshold": {
                 "number": 6,
                 "kind": "int32",
-                "doc": "Bad probes, or requests, in a row that make a healthy resource unhealthy.",
+                "doc": "Number of consecutive failures after which a healthy resource is unhealthy.",
                 "refresh": "",
             },
         },
     },
     "NodeRuntimeConfig": {
         "full_name": "iop.runtime.v1.NodeRuntimeConfig",
-        "doc": "What a Node as a whole is told.",
+        "doc": "Settings of a Node as a whole.",
         "fields": {
             "concurrency": {
                 "number": 1,
                 "kind": "int32",
-                "doc": "Requests that the Node runs at once; 0: no limit of the Node's own.",
+                "doc": "Maximum number of concurrent requests on the Node. 0: unlimited.",
                 "refresh": "",
             }
         },
@@ -2413,12 +2443,12 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
 ENUMS: Final[dict[str, dict[str, Any]]] = {
     "RefreshMode": {
         "full_name": "iop.admin.v1.RefreshMode",
-        "doc": "What a refresh does.",
+        "doc": "Dry run or apply.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "REFRESH_MODE_UNSPECIFIED",
-                "doc": "Not said; rejected.",
+                "doc": "Unspecified; rejected.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2427,7 +2457,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "dry_run": {
                 "number": 1,
                 "proto_name": "REFRESH_MODE_DRY_RUN",
-                "doc": "Say what an apply would do.",
+                "doc": "Report what applying would do.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2436,7 +2466,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "apply": {
                 "number": 2,
                 "proto_name": "REFRESH_MODE_APPLY",
-                "doc": "Do it.",
+                "doc": "Apply the candidate.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2446,12 +2476,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "RefreshStatus": {
         "full_name": "iop.admin.v1.RefreshStatus",
-        "doc": "How a refresh ended.",
+        "doc": "The outcome of a refresh.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "REFRESH_STATUS_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2460,7 +2490,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "applied": {
                 "number": 1,
                 "proto_name": "REFRESH_STATUS_APPLIED",
-                "doc": "The candidate runs, or would.",
+                "doc": "The candidate runs or, for a dry run, would.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2469,7 +2499,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "restart_required": {
                 "number": 2,
                 "proto_name": "REFRESH_STATUS_RESTART_REQUIRED",
-                "doc": "Something in the candidate needs a restart.",
+                "doc": "The candidate has changes that require a restart.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2478,7 +2508,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "rejected": {
                 "number": 3,
                 "proto_name": "REFRESH_STATUS_REJECTED",
-                "doc": "The candidate is refused; what ran before runs.",
+                "doc": "The candidate is rejected; the previous config stays in force.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2493,7 +2523,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unspecified": {
                 "number": 0,
                 "proto_name": "CHANGE_CLASS_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2502,7 +2532,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "live": {
                 "number": 1,
                 "proto_name": "CHANGE_CLASS_LIVE",
-                "doc": "Taken up by the running Edge.",
+                "doc": "The running Edge applies it.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2511,7 +2541,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "restart": {
                 "number": 2,
                 "proto_name": "CHANGE_CLASS_RESTART",
-                "doc": "Needs a restart of the Edge.",
+                "doc": "It requires a restart of the Edge.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2521,12 +2551,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "ChangeKind": {
         "full_name": "iop.admin.v1.ChangeKind",
-        "doc": "What happened to a path.",
+        "doc": "The kind of a change.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "CHANGE_KIND_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2535,7 +2565,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "added": {
                 "number": 1,
                 "proto_name": "CHANGE_KIND_ADDED",
-                "doc": "An item that was not there.",
+                "doc": "An item was added.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2544,7 +2574,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "removed": {
                 "number": 2,
                 "proto_name": "CHANGE_KIND_REMOVED",
-                "doc": "An item that is gone.",
+                "doc": "An item was removed.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2553,7 +2583,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "modified": {
                 "number": 3,
                 "proto_name": "CHANGE_KIND_MODIFIED",
-                "doc": "A value that differs.",
+                "doc": "A value was modified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2563,12 +2593,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeOutcome": {
         "full_name": "iop.admin.v1.NodeOutcome",
-        "doc": "What became of a Node in a refresh.",
+        "doc": "The outcome of a refresh on a Node.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "NODE_OUTCOME_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2577,7 +2607,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "committed": {
                 "number": 1,
                 "proto_name": "NODE_OUTCOME_COMMITTED",
-                "doc": "It runs the new payload; in a dry run: it would.",
+                "doc": "It runs the new payload or, for a dry run, would.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2586,7 +2616,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unchanged": {
                 "number": 2,
                 "proto_name": "NODE_OUTCOME_UNCHANGED",
-                "doc": "It ran this payload already.",
+                "doc": "It already ran this payload.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2595,7 +2625,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "rejected": {
                 "number": 3,
                 "proto_name": "NODE_OUTCOME_REJECTED",
-                "doc": "It refuses the payload.",
+                "doc": "It rejects the payload.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2604,7 +2634,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "restart_required": {
                 "number": 4,
                 "proto_name": "NODE_OUTCOME_RESTART_REQUIRED",
-                "doc": "It cannot take the payload while it runs.",
+                "doc": "It must restart to run the payload.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2613,7 +2643,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unreachable": {
                 "number": 5,
                 "proto_name": "NODE_OUTCOME_UNREACHABLE",
-                "doc": "It could not be asked; it gets the payload when it is back.",
+                "doc": "It could not be reached; it receives the payload when it returns.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2622,7 +2652,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unknown": {
                 "number": 6,
                 "proto_name": "NODE_OUTCOME_UNKNOWN",
-                "doc": "It was lost between check and commit; it gets the payload when it is back.",
+                "doc": "The connection was lost between check and commit; it receives the payload when it returns.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2631,7 +2661,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "rolled_back": {
                 "number": 7,
                 "proto_name": "NODE_OUTCOME_ROLLED_BACK",
-                "doc": "It runs what it ran before, after it had taken the new payload.",
+                "doc": "It had committed the new payload and was put back to the previous one.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2640,7 +2670,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "rollback_failed": {
                 "number": 8,
                 "proto_name": "NODE_OUTCOME_ROLLBACK_FAILED",
-                "doc": "It could not be put back; it gets the old payload when it is back.",
+                "doc": "It could not be put back; it receives the previous payload when it returns.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2650,12 +2680,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeConnection": {
         "full_name": "iop.admin.v1.NodeConnection",
-        "doc": "How a Node is connected.",
+        "doc": "The state of the connection to a Node.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "NODE_CONNECTION_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2664,7 +2694,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "connecting": {
                 "number": 1,
                 "proto_name": "NODE_CONNECTION_CONNECTING",
-                "doc": "The Edge dials it.",
+                "doc": "The Edge is connecting to it.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2682,7 +2712,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unreachable": {
                 "number": 3,
                 "proto_name": "NODE_CONNECTION_UNREACHABLE",
-                "doc": "It cannot be reached; the Edge tries again.",
+                "doc": "It cannot be reached; the Edge retries.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2691,7 +2721,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "refused": {
                 "number": 4,
                 "proto_name": "NODE_CONNECTION_REFUSED",
-                "doc": "It refuses the Edge: token, certificate, protocol or another Edge; the Edge tries again slowly.",
+                "doc": "It refuses the Edge's token, certificate, protocol or identity; the Edge retries slowly.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2700,7 +2730,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "diverged": {
                 "number": 5,
                 "proto_name": "NODE_CONNECTION_DIVERGED",
-                "doc": "It is connected and refuses its payload.",
+                "doc": "It is connected but rejects its payload.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2710,12 +2740,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "ProviderState": {
         "full_name": "iop.admin.v1.ProviderState",
-        "doc": "What a provider is good for now.",
+        "doc": "The availability of a provider.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "PROVIDER_STATE_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2724,7 +2754,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "available": {
                 "number": 1,
                 "proto_name": "PROVIDER_STATE_AVAILABLE",
-                "doc": "It takes a request.",
+                "doc": "It can take a request.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2733,7 +2763,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "busy": {
                 "number": 2,
                 "proto_name": "PROVIDER_STATE_BUSY",
-                "doc": "It has as many requests as it takes.",
+                "doc": "It runs as many requests as its capacity.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2742,7 +2772,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unhealthy": {
                 "number": 3,
                 "proto_name": "PROVIDER_STATE_UNHEALTHY",
-                "doc": "Its health is bad.",
+                "doc": "It is unhealthy.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2751,7 +2781,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unreachable": {
                 "number": 4,
                 "proto_name": "PROVIDER_STATE_UNREACHABLE",
-                "doc": "Its Node cannot be reached, or refuses its payload.",
+                "doc": "Its Node is unreachable, or rejects its payload.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2760,7 +2790,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "disabled": {
                 "number": 5,
                 "proto_name": "PROVIDER_STATE_DISABLED",
-                "doc": "It is disabled by config.",
+                "doc": "It is disabled in the config.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2775,7 +2805,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unspecified": {
                 "number": 0,
                 "proto_name": "PROVIDER_HEALTH_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2784,7 +2814,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "healthy": {
                 "number": 1,
                 "proto_name": "PROVIDER_HEALTH_HEALTHY",
-                "doc": "It serves.",
+                "doc": "It works.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2793,7 +2823,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unhealthy": {
                 "number": 2,
                 "proto_name": "PROVIDER_HEALTH_UNHEALTHY",
-                "doc": "It does not.",
+                "doc": "It fails.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2802,7 +2832,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unknown": {
                 "number": 3,
                 "proto_name": "PROVIDER_HEALTH_UNKNOWN",
-                "doc": "Nothing is known.",
+                "doc": "Not determined.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2811,7 +2841,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "disabled": {
                 "number": 4,
                 "proto_name": "PROVIDER_HEALTH_DISABLED",
-                "doc": "It is disabled by config.",
+                "doc": "It is disabled in the config.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2821,12 +2851,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "DispatchKind": {
         "full_name": "iop.admin.v1.DispatchKind",
-        "doc": "What a request's model names.",
+        "doc": "What the model of a request refers to.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "DISPATCH_KIND_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2854,12 +2884,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "RefusalReason": {
         "full_name": "iop.admin.v1.RefusalReason",
-        "doc": "Why a request gets no provider.",
+        "doc": "Why a request is refused.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "REFUSAL_REASON_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2868,7 +2898,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unknown": {
                 "number": 1,
                 "proto_name": "REFUSAL_REASON_UNKNOWN",
-                "doc": "There is no such model group or route.",
+                "doc": "No model group or route has this id.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2877,7 +2907,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "no_provider": {
                 "number": 2,
                 "proto_name": "REFUSAL_REASON_NO_PROVIDER",
-                "doc": "Every provider is disabled, unreachable or unhealthy, or there is none.",
+                "doc": "No provider is enabled, reachable and not unhealthy.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2886,7 +2916,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "busy": {
                 "number": 3,
                 "proto_name": "REFUSAL_REASON_BUSY",
-                "doc": "Every provider is full, and the request was not to wait.",
+                "doc": "Every provider is busy, and the request does not wait.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2895,7 +2925,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "queue_full": {
                 "number": 4,
                 "proto_name": "REFUSAL_REASON_QUEUE_FULL",
-                "doc": "Every provider is full, and so is its queue.",
+                "doc": "Every provider is busy, and its queue is full.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2904,7 +2934,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "timeout": {
                 "number": 5,
                 "proto_name": "REFUSAL_REASON_TIMEOUT",
-                "doc": "It has waited as long as it may.",
+                "doc": "The request was queued for too long.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2913,7 +2943,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "closed": {
                 "number": 6,
                 "proto_name": "REFUSAL_REASON_CLOSED",
-                "doc": "The Edge stops.",
+                "doc": "The Edge is shutting down.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2923,12 +2953,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "LogLevel": {
         "full_name": "iop.config.v1.LogLevel",
-        "doc": "How much is logged.",
+        "doc": "The severity of a log line.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "LOG_LEVEL_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2946,7 +2976,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "info": {
                 "number": 2,
                 "proto_name": "LOG_LEVEL_INFO",
-                "doc": "What happens in a normal day.",
+                "doc": "Normal operation.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2955,7 +2985,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "warning": {
                 "number": 3,
                 "proto_name": "LOG_LEVEL_WARNING",
-                "doc": "What somebody should look at.",
+                "doc": "Something needs attention.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2964,7 +2994,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "error": {
                 "number": 4,
                 "proto_name": "LOG_LEVEL_ERROR",
-                "doc": "What has failed.",
+                "doc": "Something failed.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2974,12 +3004,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "LogFormat": {
         "full_name": "iop.config.v1.LogFormat",
-        "doc": "How a log line is written.",
+        "doc": "The format of log lines.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "LOG_FORMAT_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2988,7 +3018,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "json": {
                 "number": 1,
                 "proto_name": "LOG_FORMAT_JSON",
-                "doc": "One JSON object a line.",
+                "doc": "One JSON object per line.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -2997,7 +3027,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "text": {
                 "number": 2,
                 "proto_name": "LOG_FORMAT_TEXT",
-                "doc": "For people.",
+                "doc": "Human-readable text.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3007,12 +3037,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "AdapterType": {
         "full_name": "iop.config.v1.AdapterType",
-        "doc": "What an adapter instance connects to.",
+        "doc": "The kind of backend that an adapter instance connects to.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "ADAPTER_TYPE_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3048,7 +3078,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "openai_compat": {
                 "number": 4,
                 "proto_name": "ADAPTER_TYPE_OPENAI_COMPAT",
-                "doc": "Any service with an API in the manner of OpenAI's.",
+                "doc": "Any service with an OpenAI-compatible API.",
                 "aliases": ("seulgivibe_claude", "seulgivibe_openai"),
                 "profiles": ("openai_chat", "openai_responses", "anthropic_messages"),
                 "requires": ("base_url",),
@@ -3057,7 +3087,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "cli": {
                 "number": 5,
                 "proto_name": "ADAPTER_TYPE_CLI",
-                "doc": "A command-line agent that the Node's software knows by a profile.",
+                "doc": "A command-line agent, configured by a profile of the Node's software.",
                 "aliases": (),
                 "profiles": ("cli",),
                 "requires": ("profile",),
@@ -3067,12 +3097,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "ProtocolProfile": {
         "full_name": "iop.config.v1.ProtocolProfile",
-        "doc": "The protocol that an adapter instance speaks to its backend.",
+        "doc": "The protocol between an adapter instance and its backend.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "PROTOCOL_PROFILE_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3081,7 +3111,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "ollama_native": {
                 "number": 1,
                 "proto_name": "PROTOCOL_PROFILE_OLLAMA_NATIVE",
-                "doc": "Ollama's own API.",
+                "doc": "Ollama's native API.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3132,7 +3162,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unspecified": {
                 "number": 0,
                 "proto_name": "PROVIDER_CATEGORY_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3141,7 +3171,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "api": {
                 "number": 1,
                 "proto_name": "PROVIDER_CATEGORY_API",
-                "doc": "A service behind an API.",
+                "doc": "A remote service.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3169,12 +3199,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "LifecycleCapability": {
         "full_name": "iop.config.v1.LifecycleCapability",
-        "doc": "What can be done to a resource over its lifetime.",
+        "doc": "An operation on the lifecycle of a resource.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "LIFECYCLE_CAPABILITY_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3228,7 +3258,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "drain": {
                 "number": 6,
                 "proto_name": "LIFECYCLE_CAPABILITY_DRAIN",
-                "doc": "Let running requests end and take no new ones.",
+                "doc": "Finish running requests and accept no new ones.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3237,7 +3267,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "pull": {
                 "number": 7,
                 "proto_name": "LIFECYCLE_CAPABILITY_PULL",
-                "doc": "Fetch a model.",
+                "doc": "Download a model.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3247,12 +3277,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "HealthMode": {
         "full_name": "iop.config.v1.HealthMode",
-        "doc": "How a provider's health is found out.",
+        "doc": "How the health of a provider is determined.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "HEALTH_MODE_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3261,7 +3291,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "none": {
                 "number": 1,
                 "proto_name": "HEALTH_MODE_NONE",
-                "doc": "Not at all: the provider counts as healthy.",
+                "doc": "Health is not checked: the provider counts as healthy.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3270,7 +3300,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "passive": {
                 "number": 2,
                 "proto_name": "HEALTH_MODE_PASSIVE",
-                "doc": "From the requests that it answers.",
+                "doc": "From the outcome of requests.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3279,7 +3309,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "active": {
                 "number": 3,
                 "proto_name": "HEALTH_MODE_ACTIVE",
-                "doc": "By probes of the Node.",
+                "doc": "By probes that the Node sends.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3289,12 +3319,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeConfigRefreshMode": {
         "full_name": "iop.runtime.v1.NodeConfigRefreshMode",
-        "doc": "What is done with a payload.",
+        "doc": "What to do with a payload.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "NODE_CONFIG_REFRESH_MODE_UNSPECIFIED",
-                "doc": "Not said; refused.",
+                "doc": "Unspecified; rejected.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3312,7 +3342,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "commit": {
                 "number": 2,
                 "proto_name": "NODE_CONFIG_REFRESH_MODE_COMMIT",
-                "doc": "Check and run.",
+                "doc": "Check, and run if valid.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3322,12 +3352,12 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
     },
     "NodeConfigRefreshOutcome": {
         "full_name": "iop.runtime.v1.NodeConfigRefreshOutcome",
-        "doc": "How a push ended.",
+        "doc": "The outcome of a push.",
         "words": {
             "unspecified": {
                 "number": 0,
                 "proto_name": "NODE_CONFIG_REFRESH_OUTCOME_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3336,7 +3366,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "committed": {
                 "number": 1,
                 "proto_name": "NODE_CONFIG_REFRESH_OUTCOME_COMMITTED",
-                "doc": "The Node runs the payload; after a check: it would.",
+                "doc": "The Node runs the payload or, for a dry run, would.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3345,7 +3375,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unchanged": {
                 "number": 2,
                 "proto_name": "NODE_CONFIG_REFRESH_OUTCOME_UNCHANGED",
-                "doc": "The Node ran this content already.",
+                "doc": "The Node already ran this payload.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3354,7 +3384,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "restart_required": {
                 "number": 3,
                 "proto_name": "NODE_CONFIG_REFRESH_OUTCOME_RESTART_REQUIRED",
-                "doc": "The Node cannot take the payload while it runs.",
+                "doc": "The Node must restart to run the payload.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3363,7 +3393,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "rejected": {
                 "number": 4,
                 "proto_name": "NODE_CONFIG_REFRESH_OUTCOME_REJECTED",
-                "doc": "The Node refuses the payload and runs what it ran.",
+                "doc": "The Node rejects the payload and keeps running the previous one.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3378,7 +3408,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unspecified": {
                 "number": 0,
                 "proto_name": "RESOURCE_HEALTH_STATE_UNSPECIFIED",
-                "doc": "Not said.",
+                "doc": "Unspecified.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3387,7 +3417,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "healthy": {
                 "number": 1,
                 "proto_name": "RESOURCE_HEALTH_STATE_HEALTHY",
-                "doc": "It serves.",
+                "doc": "It works.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3396,7 +3426,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unhealthy": {
                 "number": 2,
                 "proto_name": "RESOURCE_HEALTH_STATE_UNHEALTHY",
-                "doc": "It does not.",
+                "doc": "It fails.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),
@@ -3405,7 +3435,7 @@ ENUMS: Final[dict[str, dict[str, Any]]] = {
             "unknown": {
                 "number": 3,
                 "proto_name": "RESOURCE_HEALTH_STATE_UNKNOWN",
-                "doc": "Nothing is known yet.",
+                "doc": "Not determined yet.",
                 "aliases": (),
                 "profiles": (),
                 "requires": (),

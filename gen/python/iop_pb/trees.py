@@ -8,19 +8,19 @@ count where it is left out. Empty lists and maps are left out. Shorthands have n
 from typing import Literal, Required, TypedDict
 
 LogLevel = Literal["debug", "info", "warning", "error"]
-"""How much is logged."""
+"""The severity of a log line."""
 
 
 LogFormat = Literal["json", "text"]
-"""How a log line is written."""
+"""The format of log lines."""
 
 
 AdapterType = Literal["ollama", "vllm", "llama_cpp", "openai_compat", "cli"]
-"""What an adapter instance connects to."""
+"""The kind of backend that an adapter instance connects to."""
 
 
 ProtocolProfile = Literal["ollama_native", "openai_chat", "openai_responses", "anthropic_messages", "cli"]
-"""The protocol that an adapter instance speaks to its backend."""
+"""The protocol between an adapter instance and its backend."""
 
 
 ProviderCategory = Literal["api", "cli", "local_inference"]
@@ -28,73 +28,73 @@ ProviderCategory = Literal["api", "cli", "local_inference"]
 
 
 LifecycleCapability = Literal["load", "unload", "start", "stop", "restart", "drain", "pull"]
-"""What can be done to a resource over its lifetime."""
+"""An operation on the lifecycle of a resource."""
 
 
 HealthMode = Literal["none", "passive", "active"]
-"""How a provider's health is found out."""
+"""How the health of a provider is determined."""
 
 
 class EdgeIdentity(TypedDict, total=False):
-    """Who an Edge is."""
+    """The identity of an Edge."""
 
     id: Required[str]
-    """The Edge's id. A Node belongs to one Edge id."""
+    """The Edge's id. A Node belongs to one Edge, by this id."""
 
     name: str
-    """A name for people."""
+    """Display name."""
 
 
 class Tls(TypedDict, total=False):
-    """Certificates of one end of a connection. Give each as a reference to a file."""
+    """TLS material for one end of a connection. Write each value as a `${file:...}` reference."""
 
     ca: str
-    """The authorities that the other end is verified against, in PEM."""
+    """Certificate authorities that verify the peer, in PEM."""
 
     cert: str
-    """The own certificate chain, in PEM."""
+    """Certificate chain of this end, in PEM."""
 
     key: str
-    """The own private key, in PEM."""
+    """Private key of this end, in PEM."""
 
     server_name: str
-    """The name that the other end's certificate must carry; unset: the host of its address."""
+    """Name that the peer's certificate must carry. Unset: the host of its address."""
 
 
 class Listen(TypedDict, total=False):
-    """Where the Edge's admin service listens."""
+    """The listeners of the admin service."""
 
     grpc: str
-    """A TCP address of the admin service, for Go services; off loopback it needs TLS. Unset: no TCP listener."""
+    """TCP address of the admin service, for Go services. Requires TLS beyond loopback. Unset: no TCP listener."""
 
     admin: Required[str]
-    """The address of the admin service for the command line; a unix socket is created with mode 0600."""
+    """Address of the admin service for the command line. A Unix socket is created with mode 0600."""
 
     tls: Required[Tls]
-    """The admin service's certificate, and the authority of its clients."""
+    """The admin service's certificate, and the certificate authorities of its clients."""
 
 
 class Bootstrap(TypedDict, total=False):
-    """The server that new Nodes fetch their software from."""
+    """The server from which new Nodes fetch their software."""
 
     enabled: Required[bool]
     """Whether the server runs."""
 
     listen: Required[str]
-    """Its address."""
+    """Listen address."""
 
     artifact_dir: Required[str]
-    """The directory that holds what it serves."""
+    """Directory of the files that it serves."""
 
 
 class Logging(TypedDict, total=False):
-    """How the Edge logs."""
+    """Logging."""
 
     level: Required[LogLevel]
-    """The lowest level that is written."""
+    """Lowest level that is logged."""
 
     format: Required[LogFormat]
-    """The form of a line."""
+    """Format of log lines."""
 
 
 class Metrics(TypedDict, total=False):
@@ -104,7 +104,7 @@ class Metrics(TypedDict, total=False):
     """Whether the endpoint is served."""
 
     listen: Required[str]
-    """Its address."""
+    """Listen address."""
 
 
 class Console(TypedDict, total=False):
@@ -114,68 +114,68 @@ class Console(TypedDict, total=False):
     """Whether the console is served."""
 
     listen: Required[str]
-    """Its address."""
+    """Listen address."""
 
 
 class ControlPlane(TypedDict, total=False):
-    """The control plane that the Edge reports to."""
+    """The control plane to which the Edge reports."""
 
     enabled: Required[bool]
     """Whether the Edge reports to a control plane."""
 
     url: str
-    """Its URL."""
+    """URL of the control plane."""
 
 
 class ModelRoute(TypedDict, total=False):
-    """One entry of the compatibility catalogue."""
+    """One route of the compatibility catalogue."""
 
     model: Required[str]
-    """The model id that a caller sends."""
+    """Model id that callers send."""
 
     adapter: Required[str]
-    """The adapter instance that serves it, one over all Nodes."""
+    """Name of the adapter instance that serves it; it must be unique among all Nodes."""
 
     target: Required[str]
-    """The model's name at the adapter's backend."""
+    """Name of the model at the adapter's backend."""
 
 
 class PrincipalToken(TypedDict, total=False):
-    """One bearer token of a principal, by its hash."""
+    """One bearer token of a principal, by its digest."""
 
     token_ref: Required[str]
-    """The token's name: usage is broken down by it."""
+    """Name of the token; usage is attributed to it."""
 
     token_hash_sha256: Required[str]
-    """The SHA-256 of the token, 64 hex digits. `iop-edge config hash-token` makes one."""
+    """SHA-256 digest of the token, as 64 hexadecimal digits. `iop-edge config hash-token` computes it."""
 
     principal_ref: Required[str]
-    """The principal that the token stands for; several tokens may share one."""
+    """Principal that the token authenticates; several tokens may share one."""
 
     principal_alias: str
-    """A name of the principal for people."""
+    """Display name of the principal."""
 
 
 class ProviderAuth(TypedDict, total=False):
-    """Forwarding of a caller's own provider token to providers of category api."""
+    """Forwarding of callers' own provider tokens to providers of category `api`."""
 
     enabled: Required[bool]
-    """Whether a token is forwarded."""
+    """Whether tokens are forwarded."""
 
     from_header: str
-    """The caller's header that carries the token; never the one that carries the principal's."""
+    """Request header that carries the caller's provider token. It must not be the header of the principal's own token."""
 
     target_header: str
-    """The header that the provider gets it in."""
+    """Header in which the provider receives the token."""
 
     scheme: str
-    """The word before the token; the empty text sends the bare token."""
+    """Authentication scheme before the token. Empty: the bare token is sent."""
 
     required: bool
-    """Whether a request without the token is refused."""
+    """Whether requests without a token are refused."""
 
     providers: list[str]
-    """The ids of the providers that may receive the token, at least one; unset: every provider of category api."""
+    """Ids of the providers that may receive the token. Unset: every provider of category `api`."""
 
 
 class OpenAI(TypedDict, total=False):
@@ -185,29 +185,29 @@ class OpenAI(TypedDict, total=False):
     """Whether the front is served."""
 
     listen: Required[str]
-    """Its address."""
+    """Listen address."""
 
     model_routes: list[ModelRoute]
-    """The compatibility catalogue: external model ids that go straight to an adapter. A model group of the same id wins."""
+    """The compatibility catalogue: external model ids that are routed straight to an adapter instance. A model group with the same id wins."""
 
     principal_tokens: list[PrincipalToken]
-    """Who may call: hashes of bearer tokens, never the tokens."""
+    """Who may call: SHA-256 digests of bearer tokens, never the tokens themselves."""
 
     provider_auth: Required[ProviderAuth]
-    """Forwarding of a caller's own provider token."""
+    """Forwarding of callers' own provider tokens."""
 
 
 class A2A(TypedDict, total=False):
-    """The agent-to-agent front."""
+    """The agent-to-agent (A2A) front."""
 
     enabled: Required[bool]
     """Whether the front is served."""
 
     listen: Required[str]
-    """Its address."""
+    """Listen address."""
 
     path: Required[str]
-    """The path that it is served under."""
+    """Path under which it is served."""
 
 
 class ModelProvider(TypedDict, total=False):
@@ -217,191 +217,191 @@ class ModelProvider(TypedDict, total=False):
     """The provider's id."""
 
     target: str
-    """The model's name at the provider; unset: the model's id."""
+    """Name of the model at the provider. Unset: the id of the model group."""
 
 
 class Model(TypedDict, total=False):
-    """A model group: the canonical routing key, the providers that serve it, and the policy of its requests."""
+    """A model group: a routing key, the providers that serve it, and the policy of its requests."""
 
     id: Required[str]
-    """The id that callers send as `model`."""
+    """Id that callers send as `model`."""
 
     display_name: str
-    """A name for people."""
+    """Display name."""
 
     context_window_tokens: int
-    """The most tokens, input and output together, that one request may take. 1 or more."""
+    """Maximum number of tokens of one request, input and output together. At least 1."""
 
     default_max_tokens: int
-    """Max tokens of a request that names none. 1 or more."""
+    """Output token limit of requests that set none. At least 1."""
 
     min_max_tokens: int
-    """Max tokens below this are raised to it. 1 or more."""
+    """Minimum output token limit: lower limits are raised to it. At least 1."""
 
     default_thinking_token_budget: int
-    """Thinking budget, in tokens, of a request that names none. 0 or more."""
+    """Thinking budget, in tokens, of requests that set none. At least 0."""
 
     usage_attribution: dict[str, str]
-    """Labels that usage of this model is attributed to."""
+    """Labels to which usage of this model is attributed."""
 
     providers: list[ModelProvider]
-    """The providers that serve the model."""
+    """Providers that serve the model."""
 
 
 class NodeRuntime(TypedDict, total=False):
-    """What a Node as a whole is told."""
+    """Settings of a Node as a whole."""
 
     concurrency: Required[int]
-    """Requests that the Node runs at once. 0 or more; 0: no limit of the Node's own."""
+    """Maximum number of concurrent requests on the Node. 0: unlimited."""
 
 
 class AdapterInstance(TypedDict, total=False):
     """A named connector on a Node."""
 
     name: Required[str]
-    """The instance's name, unique on its Node."""
+    """Name of the instance, unique on its Node."""
 
     type: Required[AdapterType]
-    """What it connects to."""
+    """Kind of backend that it connects to."""
 
     enabled: Required[bool]
     """Whether the Node runs it."""
 
     provider: str
-    """A label of the service behind it, for type openai_compat."""
+    """Label of the service behind it, for type `openai_compat`."""
 
     protocol_profile: ProtocolProfile
-    """The protocol that it speaks; unset: the type's own."""
+    """Protocol that it speaks. Unset: the default of its type."""
 
     base_url: str
-    """The backend's URL."""
+    """URL of the backend."""
 
     headers: dict[str, str]
-    """Headers that are sent to the backend. A value is a secret unless its header is known to be harmless."""
+    """Headers sent to the backend. A value is a secret unless its header is known to be harmless."""
 
     request_timeout_ms: int
-    """The longest that one request to the backend may take, in milliseconds. 0 or more; 0: no limit."""
+    """Timeout of one request to the backend, in milliseconds. 0: none."""
 
     max_queue: int
-    """Requests that may wait for a provider on this instance, where the provider sets none. 0 or more; 0: no waiting."""
+    """Maximum number of queued requests per provider on this instance, unless the provider sets its own. 0: requests do not queue."""
 
     queue_timeout_ms: int
-    """The longest that a request waits, in milliseconds, where the provider sets none. 0 or more; 0: no limit."""
+    """Maximum time that a request stays queued, in milliseconds, unless the provider sets its own. 0: no limit."""
 
     profile: str
-    """The profile of the Node's software that a cli instance runs; never a command."""
+    """Profile of the Node's software that an instance of type `cli` runs; never a command."""
 
 
 class HealthCheck(TypedDict, total=False):
-    """How a provider's health is found out."""
+    """How the health of a provider is determined."""
 
     mode: Required[HealthMode]
-    """The way."""
+    """How health is determined."""
 
     path: str
-    """The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; unset: the one that the kind of the adapter has."""
+    """Path of active probes on the backend's host; it replaces the path of the backend's URL. Unset: the adapter type's own."""
 
     interval_ms: Required[int]
-    """Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy provider gets requests again. 1 or more."""
+    """Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy provider receives requests again. At least 1."""
 
     timeout_ms: Required[int]
-    """The longest that a probe may take, in milliseconds. 1 or more."""
+    """Timeout of a probe, in milliseconds. At least 1."""
 
     healthy_threshold: Required[int]
-    """Good probes, or requests, in a row that make an unhealthy provider healthy. 1 or more."""
+    """Number of consecutive successes after which an unhealthy provider is healthy. At least 1."""
 
     unhealthy_threshold: Required[int]
-    """Bad probes, or requests, in a row that make a healthy provider unhealthy. 1 or more."""
+    """Number of consecutive failures after which a healthy provider is unhealthy. At least 1."""
 
 
 class Provider(TypedDict, total=False):
-    """A resource on a Node that requests can be sent to."""
+    """A resource on a Node to which requests can be dispatched."""
 
     id: Required[str]
-    """The provider's id, unique in the whole Edge config."""
+    """Id of the provider, unique in the whole Edge config."""
 
     type: Required[AdapterType]
-    """The type of its adapter."""
+    """Type of its adapter instance."""
 
     category: Required[ProviderCategory]
-    """The kind of resource that it is."""
+    """Kind of resource."""
 
     adapter: str
-    """The adapter instance of the same Node that it runs on."""
+    """Name of the adapter instance, on the same Node, that it uses."""
 
     models: Required[list[str]]
-    """The models that it serves, by their names at the backend. At least one, none twice."""
+    """Models that it serves, by their names at the backend. At least one, without duplicates."""
 
     health: Required[HealthCheck]
-    """How its health is found out."""
+    """How its health is determined."""
 
     lifecycle_capabilities: list[LifecycleCapability]
-    """What can be done to it."""
+    """Lifecycle operations that it supports."""
 
     context_size: int
-    """The most tokens that the served model takes. 1 or more."""
+    """Context size of the served model, in tokens. At least 1."""
 
     enabled: Required[bool]
-    """Whether new requests are sent to it."""
+    """Whether it receives new requests."""
 
     capacity: Required[int]
-    """Requests that it takes at once. 1 or more."""
+    """Maximum number of concurrent requests. At least 1."""
 
     priority: Required[int]
-    """Decides between providers with equally many requests in flight: the lower number first. 0 or more."""
+    """Breaks ties between equally loaded providers: the lowest number wins. At least 0."""
 
     max_queue: int
-    """Requests that may wait for it. 0 or more; 0: no waiting."""
+    """Maximum number of queued requests. 0: requests do not queue."""
 
     queue_timeout_ms: int
-    """The longest that a request waits for it, in milliseconds. 0 or more; 0: no limit."""
+    """Maximum time that a request stays queued, in milliseconds. 0: no limit."""
 
 
 class Node(TypedDict, total=False):
-    """A machine that runs adapters. It gets everything it runs from the Edge."""
+    """A machine that runs adapters. It receives its whole configuration from the Edge."""
 
     id: Required[str]
     """The Node's id."""
 
     alias: str
-    """A name for people."""
+    """Display name."""
 
     agent_kind: Required[str]
-    """What kind of agent the Node is, a free identifier."""
+    """Kind of agent that the Node runs; a free-form identifier."""
 
     address: Required[str]
-    """Where the Edge dials the Node."""
+    """Address at which the Edge connects to the Node."""
 
     token: str
-    """The token that the Edge shows to the Node."""
+    """Token with which the Edge authenticates to the Node."""
 
     tls: Required[Tls]
-    """Verification of the Node, and the Edge's own certificate towards it. Unset: plain text."""
+    """TLS to the Node: how it is verified, and the Edge's own client certificate. Unset: plain text."""
 
     runtime: Required[NodeRuntime]
-    """What the Node as a whole is told."""
+    """Settings of the Node as a whole."""
 
     adapters: list[AdapterInstance]
-    """The connectors that run on the Node."""
+    """Adapter instances that run on the Node."""
 
     providers: list[Provider]
-    """The resources on the Node that requests can be sent to."""
+    """Resources on the Node to which requests can be dispatched."""
 
 
 class EdgeConfig(TypedDict, total=False):
-    """The whole configuration of one Edge."""
+    """The configuration of one Edge."""
 
     edge: Required[EdgeIdentity]
-    """Who this Edge is."""
+    """The identity of this Edge."""
 
     listen: Required[Listen]
-    """Where the Edge's admin service listens."""
+    """The listeners of the admin service."""
 
     bootstrap: Required[Bootstrap]
-    """The server that new Nodes fetch their software from."""
+    """The server from which new Nodes fetch their software."""
 
     logging: Required[Logging]
-    """How the Edge logs."""
+    """Logging."""
 
     metrics: Required[Metrics]
     """The Prometheus endpoint."""
@@ -410,109 +410,109 @@ class EdgeConfig(TypedDict, total=False):
     """The web console."""
 
     control_plane: Required[ControlPlane]
-    """The control plane that the Edge reports to."""
+    """The control plane to which the Edge reports."""
 
     openai: Required[OpenAI]
     """The OpenAI-compatible front."""
 
     a2a: Required[A2A]
-    """The agent-to-agent front."""
+    """The agent-to-agent (A2A) front."""
 
     long_context_threshold_tokens: Required[int]
-    """Estimated input tokens from which on a request counts as long-context. More than 0."""
+    """Number of estimated input tokens from which a request counts as long-context. Must be positive."""
 
     models: list[Model]
-    """The model groups: which providers serve a model, and under which policy."""
+    """Model groups: which providers serve a model, and under which policy."""
 
     nodes: list[Node]
-    """The Nodes that this Edge dials."""
+    """The Nodes that this Edge connects to."""
 
 
 class OllamaAdapterConfig(TypedDict, total=False):
     """A connection to an Ollama server."""
 
     base_url: str
-    """The server's URL."""
+    """URL of the server."""
 
     headers: dict[str, str]
-    """Headers that are sent to it."""
+    """Headers sent with each request."""
 
     protocol_profile: ProtocolProfile
-    """The protocol."""
+    """Protocol to speak."""
 
     request_timeout_ms: int
-    """The longest that one request may take, in milliseconds; unset: the adapter's own limit."""
+    """Timeout of one request, in milliseconds. Unset: the adapter's own."""
 
 
 class VllmAdapterConfig(TypedDict, total=False):
     """A connection to a vLLM server."""
 
     base_url: str
-    """The server's URL."""
+    """URL of the server."""
 
     headers: dict[str, str]
-    """Headers that are sent to it."""
+    """Headers sent with each request."""
 
     protocol_profile: ProtocolProfile
-    """The protocol."""
+    """Protocol to speak."""
 
     request_timeout_ms: int
-    """The longest that one request may take, in milliseconds; unset: the adapter's own limit."""
+    """Timeout of one request, in milliseconds. Unset: the adapter's own."""
 
 
 class LlamaCppAdapterConfig(TypedDict, total=False):
     """A connection to a llama.cpp server."""
 
     base_url: str
-    """The server's URL."""
+    """URL of the server."""
 
     headers: dict[str, str]
-    """Headers that are sent to it."""
+    """Headers sent with each request."""
 
     protocol_profile: ProtocolProfile
-    """The protocol."""
+    """Protocol to speak."""
 
     request_timeout_ms: int
-    """The longest that one request may take, in milliseconds; unset: the adapter's own limit."""
+    """Timeout of one request, in milliseconds. Unset: the adapter's own."""
 
 
 class OpenAICompatAdapterConfig(TypedDict, total=False):
-    """A connection to a service with an API in the manner of OpenAI's."""
+    """A connection to a service with an OpenAI-compatible API."""
 
     base_url: str
-    """The service's URL."""
+    """URL of the service."""
 
     headers: dict[str, str]
-    """Headers that are sent to it."""
+    """Headers sent with each request."""
 
     protocol_profile: ProtocolProfile
-    """The protocol."""
+    """Protocol to speak."""
 
     request_timeout_ms: int
-    """The longest that one request may take, in milliseconds; unset: the adapter's own limit."""
+    """Timeout of one request, in milliseconds. Unset: the adapter's own."""
 
     provider: str
-    """The label of the service: the given one, else the type alias that the instance was written with, else empty."""
+    """Label of the service: the configured one, else the type alias in the config, else empty."""
 
 
 class CliAdapterConfig(TypedDict, total=False):
     """A command-line agent."""
 
     profile: str
-    """The profile of the Node's software."""
+    """Profile of the Node's software."""
 
     protocol_profile: ProtocolProfile
-    """The protocol."""
+    """Protocol to speak."""
 
     request_timeout_ms: int
-    """The longest that one request may take, in milliseconds; unset: the adapter's own limit."""
+    """Timeout of one request, in milliseconds. Unset: the adapter's own."""
 
 
 class AdapterConfig(TypedDict, total=False):
     """One adapter instance."""
 
     name: str
-    """Its name."""
+    """Name of the instance."""
 
     ollama: OllamaAdapterConfig
     """An Ollama server."""
@@ -524,32 +524,32 @@ class AdapterConfig(TypedDict, total=False):
     """A llama.cpp server."""
 
     openai_compat: OpenAICompatAdapterConfig
-    """A service with an API in the manner of OpenAI's."""
+    """A service with an OpenAI-compatible API."""
 
     cli: CliAdapterConfig
     """A command-line agent."""
 
 
 class ResourceHealthCheck(TypedDict, total=False):
-    """How a resource's health is found out."""
+    """How the health of a resource is determined."""
 
     mode: HealthMode
-    """The way."""
+    """How health is determined."""
 
     path: str
-    """The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; empty: the one that the kind of the adapter has."""
+    """Path of active probes on the backend's host; it replaces the path of the backend's URL. Empty: the adapter type's own."""
 
     interval_ms: int
-    """Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy resource is to be tried again: it is reported as unknown, and the next result decides."""
+    """Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy resource is reported as unknown, so that it is tried again."""
 
     timeout_ms: int
-    """The longest that a probe may take, in milliseconds."""
+    """Timeout of a probe, in milliseconds."""
 
     healthy_threshold: int
-    """Good probes, or requests, in a row that make an unhealthy resource healthy."""
+    """Number of consecutive successes after which an unhealthy resource is healthy."""
 
     unhealthy_threshold: int
-    """Bad probes, or requests, in a row that make a healthy resource unhealthy."""
+    """Number of consecutive failures after which a healthy resource is unhealthy."""
 
 
 class Resource(TypedDict, total=False):
@@ -559,39 +559,39 @@ class Resource(TypedDict, total=False):
     """The provider's id."""
 
     adapter: str
-    """The name of the adapter instance that it runs on; empty for a disabled provider without one."""
+    """Name of the adapter instance that it uses; empty for a disabled provider without one."""
 
     models: list[str]
-    """The models that it serves."""
+    """Models that it serves."""
 
     health: ResourceHealthCheck
-    """How its health is found out."""
+    """How its health is determined."""
 
     lifecycle_capabilities: list[LifecycleCapability]
-    """What can be done to it, in the order of the enum."""
+    """Lifecycle operations that it supports, in the order of the enum."""
 
     context_size: int
-    """The most tokens that the served model takes; unset: not limited by config."""
+    """Context size of the served model, in tokens. Unset: not limited by the config."""
 
 
 class NodeRuntimeConfig(TypedDict, total=False):
-    """What a Node as a whole is told."""
+    """Settings of a Node as a whole."""
 
     concurrency: int
-    """Requests that the Node runs at once; 0: no limit of the Node's own."""
+    """Maximum number of concurrent requests on the Node. 0: unlimited."""
 
 
 class NodeConfigPayload(TypedDict, total=False):
-    """All that a Node executes. It holds nothing that the Edge owns: no capacity, priority, queue, enabled mark or model policy."""
+    """Everything that a Node executes, and nothing that the Edge keeps to itself: no capacity, priority, queue, `enabled` or model policy."""
 
     node_id: str
-    """The Node that it is for."""
+    """Id of the Node that it is for."""
 
     adapters: list[AdapterConfig]
-    """The enabled adapter instances, by name."""
+    """The enabled adapter instances, sorted by name."""
 
     resources: list[Resource]
-    """The resources, by provider id; those of disabled providers too."""
+    """The resources, sorted by provider id, including those of disabled providers."""
 
     runtime: NodeRuntimeConfig
-    """What the Node as a whole is told."""
+    """Settings of the Node as a whole."""

@@ -14,7 +14,7 @@ def test_option_of_a_field_is_read(read_schema: ReadSchema) -> None:
     provider = read_schema().messages["iop.config.v1.Provider"]
     capacity = next(field for field in provider.fields if field.name == "capacity")
     assert (capacity.rules.default_value, capacity.rules.gte, capacity.kind) == ("1", 1, "int32")
-    assert capacity.doc.startswith("Requests that it takes at once.")
+    assert capacity.doc.startswith("Maximum number of concurrent requests.")
 
 
 @pytest.mark.parametrize("bound", [0, -1])

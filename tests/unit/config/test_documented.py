@@ -20,9 +20,9 @@ def test_words_of_an_enum_are_listed() -> None:
 
 def test_field_is_explained_once() -> None:
     text = documented("edge:\n  id: e\nmodels:\n  - id: a\n  - id: b\n")
-    assert text.count("The id that callers send") == 1
+    assert text.count("Id that callers send") == 1
 
 
 @pytest.mark.parametrize("text", ["edge: {id: e}\n# last\n", "edge: {id: e}"])
 def test_what_is_written_stays(text: str) -> None:
-    assert [line for line in documented(text).splitlines() if "Who this Edge is" not in line] == text.splitlines()
+    assert [line for line in documented(text).splitlines() if "identity of this" not in line] == text.splitlines()

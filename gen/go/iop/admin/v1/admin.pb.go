@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: iop/admin/v1/admin.proto
 
-// What people and services ask a running Edge.
+// The admin API of a running Edge.
 
 package adminv1
 
@@ -25,15 +25,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a refresh does.
+// Dry run or apply.
 type RefreshMode int32
 
 const (
-	// Not said; rejected.
+	// Unspecified; rejected.
 	RefreshMode_REFRESH_MODE_UNSPECIFIED RefreshMode = 0
-	// Say what an apply would do.
+	// Report what applying would do.
 	RefreshMode_REFRESH_MODE_DRY_RUN RefreshMode = 1
-	// Do it.
+	// Apply the candidate.
 	RefreshMode_REFRESH_MODE_APPLY RefreshMode = 2
 )
 
@@ -78,17 +78,17 @@ func (RefreshMode) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{0}
 }
 
-// How a refresh ended.
+// The outcome of a refresh.
 type RefreshStatus int32
 
 const (
-	// Not said.
+	// Unspecified.
 	RefreshStatus_REFRESH_STATUS_UNSPECIFIED RefreshStatus = 0
-	// The candidate runs, or would.
+	// The candidate runs or, for a dry run, would.
 	RefreshStatus_REFRESH_STATUS_APPLIED RefreshStatus = 1
-	// Something in the candidate needs a restart.
+	// The candidate has changes that require a restart.
 	RefreshStatus_REFRESH_STATUS_RESTART_REQUIRED RefreshStatus = 2
-	// The candidate is refused; what ran before runs.
+	// The candidate is rejected; the previous config stays in force.
 	RefreshStatus_REFRESH_STATUS_REJECTED RefreshStatus = 3
 )
 
@@ -139,11 +139,11 @@ func (RefreshStatus) EnumDescriptor() ([]byte, []int) {
 type ChangeClass int32
 
 const (
-	// Not said.
+	// Unspecified.
 	ChangeClass_CHANGE_CLASS_UNSPECIFIED ChangeClass = 0
-	// Taken up by the running Edge.
+	// The running Edge applies it.
 	ChangeClass_CHANGE_CLASS_LIVE ChangeClass = 1
-	// Needs a restart of the Edge.
+	// It requires a restart of the Edge.
 	ChangeClass_CHANGE_CLASS_RESTART ChangeClass = 2
 )
 
@@ -188,17 +188,17 @@ func (ChangeClass) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
-// What happened to a path.
+// The kind of a change.
 type ChangeKind int32
 
 const (
-	// Not said.
+	// Unspecified.
 	ChangeKind_CHANGE_KIND_UNSPECIFIED ChangeKind = 0
-	// An item that was not there.
+	// An item was added.
 	ChangeKind_CHANGE_KIND_ADDED ChangeKind = 1
-	// An item that is gone.
+	// An item was removed.
 	ChangeKind_CHANGE_KIND_REMOVED ChangeKind = 2
-	// A value that differs.
+	// A value was modified.
 	ChangeKind_CHANGE_KIND_MODIFIED ChangeKind = 3
 )
 
@@ -245,27 +245,27 @@ func (ChangeKind) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
-// What became of a Node in a refresh.
+// The outcome of a refresh on a Node.
 type NodeOutcome int32
 
 const (
-	// Not said.
+	// Unspecified.
 	NodeOutcome_NODE_OUTCOME_UNSPECIFIED NodeOutcome = 0
-	// It runs the new payload; in a dry run: it would.
+	// It runs the new payload or, for a dry run, would.
 	NodeOutcome_NODE_OUTCOME_COMMITTED NodeOutcome = 1
-	// It ran this payload already.
+	// It already ran this payload.
 	NodeOutcome_NODE_OUTCOME_UNCHANGED NodeOutcome = 2
-	// It refuses the payload.
+	// It rejects the payload.
 	NodeOutcome_NODE_OUTCOME_REJECTED NodeOutcome = 3
-	// It cannot take the payload while it runs.
+	// It must restart to run the payload.
 	NodeOutcome_NODE_OUTCOME_RESTART_REQUIRED NodeOutcome = 4
-	// It could not be asked; it gets the payload when it is back.
+	// It could not be reached; it receives the payload when it returns.
 	NodeOutcome_NODE_OUTCOME_UNREACHABLE NodeOutcome = 5
-	// It was lost between check and commit; it gets the payload when it is back.
+	// The connection was lost between check and commit; it receives the payload when it returns.
 	NodeOutcome_NODE_OUTCOME_UNKNOWN NodeOutcome = 6
-	// It runs what it ran before, after it had taken the new payload.
+	// It had committed the new payload and was put back to the previous one.
 	NodeOutcome_NODE_OUTCOME_ROLLED_BACK NodeOutcome = 7
-	// It could not be put back; it gets the old payload when it is back.
+	// It could not be put back; it receives the previous payload when it returns.
 	NodeOutcome_NODE_OUTCOME_ROLLBACK_FAILED NodeOutcome = 8
 )
 
@@ -322,21 +322,21 @@ func (NodeOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
-// How a Node is connected.
+// The state of the connection to a Node.
 type NodeConnection int32
 
 const (
-	// Not said.
+	// Unspecified.
 	NodeConnection_NODE_CONNECTION_UNSPECIFIED NodeConnection = 0
-	// The Edge dials it.
+	// The Edge is connecting to it.
 	NodeConnection_NODE_CONNECTION_CONNECTING NodeConnection = 1
 	// It has a session.
 	NodeConnection_NODE_CONNECTION_CONNECTED NodeConnection = 2
-	// It cannot be reached; the Edge tries again.
+	// It cannot be reached; the Edge retries.
 	NodeConnection_NODE_CONNECTION_UNREACHABLE NodeConnection = 3
-	// It refuses the Edge: token, certificate, protocol or another Edge; the Edge tries again slowly.
+	// It refuses the Edge's token, certificate, protocol or identity; the Edge retries slowly.
 	NodeConnection_NODE_CONNECTION_REFUSED NodeConnection = 4
-	// It is connected and refuses its payload.
+	// It is connected but rejects its payload.
 	NodeConnection_NODE_CONNECTION_DIVERGED NodeConnection = 5
 )
 
@@ -387,21 +387,21 @@ func (NodeConnection) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
-// What a provider is good for now.
+// The availability of a provider.
 type ProviderState int32
 
 const (
-	// Not said.
+	// Unspecified.
 	ProviderState_PROVIDER_STATE_UNSPECIFIED ProviderState = 0
-	// It takes a request.
+	// It can take a request.
 	ProviderState_PROVIDER_STATE_AVAILABLE ProviderState = 1
-	// It has as many requests as it takes.
+	// It runs as many requests as its capacity.
 	ProviderState_PROVIDER_STATE_BUSY ProviderState = 2
-	// Its health is bad.
+	// It is unhealthy.
 	ProviderState_PROVIDER_STATE_UNHEALTHY ProviderState = 3
-	// Its Node cannot be reached, or refuses its payload.
+	// Its Node is unreachable, or rejects its payload.
 	ProviderState_PROVIDER_STATE_UNREACHABLE ProviderState = 4
-	// It is disabled by config.
+	// It is disabled in the config.
 	ProviderState_PROVIDER_STATE_DISABLED ProviderState = 5
 )
 
@@ -456,15 +456,15 @@ func (ProviderState) EnumDescriptor() ([]byte, []int) {
 type ProviderHealth int32
 
 const (
-	// Not said.
+	// Unspecified.
 	ProviderHealth_PROVIDER_HEALTH_UNSPECIFIED ProviderHealth = 0
-	// It serves.
+	// It works.
 	ProviderHealth_PROVIDER_HEALTH_HEALTHY ProviderHealth = 1
-	// It does not.
+	// It fails.
 	ProviderHealth_PROVIDER_HEALTH_UNHEALTHY ProviderHealth = 2
-	// Nothing is known.
+	// Not determined.
 	ProviderHealth_PROVIDER_HEALTH_UNKNOWN ProviderHealth = 3
-	// It is disabled by config.
+	// It is disabled in the config.
 	ProviderHealth_PROVIDER_HEALTH_DISABLED ProviderHealth = 4
 )
 
@@ -513,11 +513,11 @@ func (ProviderHealth) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
-// What a request's model names.
+// What the model of a request refers to.
 type DispatchKind int32
 
 const (
-	// Not said.
+	// Unspecified.
 	DispatchKind_DISPATCH_KIND_UNSPECIFIED DispatchKind = 0
 	// A model group.
 	DispatchKind_DISPATCH_KIND_MODEL DispatchKind = 1
@@ -566,23 +566,23 @@ func (DispatchKind) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{8}
 }
 
-// Why a request gets no provider.
+// Why a request is refused.
 type RefusalReason int32
 
 const (
-	// Not said.
+	// Unspecified.
 	RefusalReason_REFUSAL_REASON_UNSPECIFIED RefusalReason = 0
-	// There is no such model group or route.
+	// No model group or route has this id.
 	RefusalReason_REFUSAL_REASON_UNKNOWN RefusalReason = 1
-	// Every provider is disabled, unreachable or unhealthy, or there is none.
+	// No provider is enabled, reachable and not unhealthy.
 	RefusalReason_REFUSAL_REASON_NO_PROVIDER RefusalReason = 2
-	// Every provider is full, and the request was not to wait.
+	// Every provider is busy, and the request does not wait.
 	RefusalReason_REFUSAL_REASON_BUSY RefusalReason = 3
-	// Every provider is full, and so is its queue.
+	// Every provider is busy, and its queue is full.
 	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 4
-	// It has waited as long as it may.
+	// The request was queued for too long.
 	RefusalReason_REFUSAL_REASON_TIMEOUT RefusalReason = 5
-	// The Edge stops.
+	// The Edge is shutting down.
 	RefusalReason_REFUSAL_REASON_CLOSED RefusalReason = 6
 )
 
@@ -635,16 +635,16 @@ func (RefusalReason) EnumDescriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{9}
 }
 
-// One file of a candidate, unresolved.
+// One file of a candidate config, with its references unresolved.
 type ConfigLayer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file's name as the user gave it; errors carry it.
+	// File name as the user gave it; violations quote it.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The bytes of the file; a private overlay holds secrets.
+	// Content of the file. A private overlay contains secrets.
 	Content []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// Whether it is a private overlay.
+	// Whether the file is a private overlay.
 	Private bool `protobuf:"varint,3,opt,name=private,proto3" json:"private,omitempty"`
-	// The directory that its file references are relative to, on the Edge's machine.
+	// Directory, on the Edge's machine, to which its file references are relative.
 	BaseDir       string `protobuf:"bytes,4,opt,name=base_dir,json=baseDir,proto3" json:"base_dir,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -708,18 +708,18 @@ func (x *ConfigLayer) GetBaseDir() string {
 	return ""
 }
 
-// How a refresh is carried out.
+// Options of a refresh.
 type RefreshOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only when this is the running revision.
+	// Proceed only if this is the running revision.
 	ExpectedRevision *uint64 `protobuf:"varint,1,opt,name=expected_revision,json=expectedRevision,proto3,oneof" json:"expected_revision,omitempty"`
-	// Only when this is the hash of the candidate.
+	// Proceed only if this is the hash of the candidate.
 	ExpectedCandidate string `protobuf:"bytes,2,opt,name=expected_candidate,json=expectedCandidate,proto3" json:"expected_candidate,omitempty"`
-	// Apply the live part of a candidate that needs a restart.
+	// Apply the live part of a candidate that requires a restart.
 	LiveOnly bool `protobuf:"varint,3,opt,name=live_only,json=liveOnly,proto3" json:"live_only,omitempty"`
-	// An unreachable Node rejects the refresh.
+	// Reject the refresh if a Node is unreachable.
 	RequireAll bool `protobuf:"varint,4,opt,name=require_all,json=requireAll,proto3" json:"require_all,omitempty"`
-	// Go back to what ran before, unless the revision is confirmed within so many milliseconds; 0: keep it.
+	// Revert to the previous config unless the revision is confirmed within this time, in milliseconds. 0: never.
 	ConfirmWithinMs uint64 `protobuf:"varint,5,opt,name=confirm_within_ms,json=confirmWithinMs,proto3" json:"confirm_within_ms,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -793,11 +793,11 @@ func (x *RefreshOptions) GetConfirmWithinMs() uint64 {
 // Proposes a config.
 type RefreshRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Say, or do.
+	// Dry run or apply.
 	Mode RefreshMode `protobuf:"varint,1,opt,name=mode,proto3,enum=iop.admin.v1.RefreshMode" json:"mode,omitempty"`
-	// The candidate; none: the Edge reads its own files again.
+	// Files of the candidate. Empty: the Edge reloads its own files.
 	Layers []*ConfigLayer `protobuf:"bytes,2,rep,name=layers,proto3" json:"layers,omitempty"`
-	// How.
+	// Options.
 	Options       *RefreshOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -854,7 +854,7 @@ func (x *RefreshRequest) GetOptions() *RefreshOptions {
 	return nil
 }
 
-// The answer to a proposal.
+// The result of a refresh.
 type RefreshResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result.
@@ -900,14 +900,14 @@ func (x *RefreshResponse) GetResult() *RefreshResult {
 	return nil
 }
 
-// Asks for the config of an old revision.
+// Proposes the config of an old revision.
 type RollbackRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The revision.
+	// The revision to return to.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Say, or do.
+	// Dry run or apply.
 	Mode RefreshMode `protobuf:"varint,2,opt,name=mode,proto3,enum=iop.admin.v1.RefreshMode" json:"mode,omitempty"`
-	// How.
+	// Options.
 	Options       *RefreshOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -964,7 +964,7 @@ func (x *RollbackRequest) GetOptions() *RefreshOptions {
 	return nil
 }
 
-// The answer to a rollback.
+// The result of a rollback.
 type RollbackResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result.
@@ -1013,7 +1013,7 @@ func (x *RollbackResponse) GetResult() *RefreshResult {
 // Confirms the running revision.
 type ConfirmRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only when this is the running revision.
+	// Proceed only if this is the running revision.
 	ExpectedRevision *uint64 `protobuf:"varint,1,opt,name=expected_revision,json=expectedRevision,proto3,oneof" json:"expected_revision,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1056,12 +1056,12 @@ func (x *ConfirmRequest) GetExpectedRevision() uint64 {
 	return 0
 }
 
-// Whether the running revision stays.
+// Whether the running revision is confirmed.
 type ConfirmResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The running revision.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Whether it has been confirmed, now or before; false: it is another one, or none that waited for it.
+	// Whether it is confirmed, by this call or before. False: another revision runs, or it was not awaiting confirmation.
 	Confirmed     bool `protobuf:"varint,2,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1114,15 +1114,15 @@ func (x *ConfirmResponse) GetConfirmed() bool {
 // One difference between two configs.
 type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The path; items of lists by their identity.
+	// Path of the field; list items are named by their identity.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// What happened.
+	// Kind of the change.
 	Kind ChangeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=iop.admin.v1.ChangeKind" json:"kind,omitempty"`
-	// The old value as JSON, redacted; unset: there was none.
+	// Old value as JSON, redacted. Unset: none.
 	BeforeJson *string `protobuf:"bytes,3,opt,name=before_json,json=beforeJson,proto3,oneof" json:"before_json,omitempty"`
-	// The new value as JSON, redacted; unset: there is none.
+	// New value as JSON, redacted. Unset: none.
 	AfterJson *string `protobuf:"bytes,4,opt,name=after_json,json=afterJson,proto3,oneof" json:"after_json,omitempty"`
-	// What it costs.
+	// What the change costs.
 	RefreshClass  ChangeClass `protobuf:"varint,5,opt,name=refresh_class,json=refreshClass,proto3,enum=iop.admin.v1.ChangeClass" json:"refresh_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1193,14 +1193,14 @@ func (x *Change) GetRefreshClass() ChangeClass {
 	return ChangeClass_CHANGE_CLASS_UNSPECIFIED
 }
 
-// The changes of one message.
+// The changed fields of one message.
 type MessageMask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The path of the message; empty: the root.
+	// Path of the message. Empty: the root.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// Its fields with live changes.
+	// Fields with live changes.
 	Live *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=live,proto3" json:"live,omitempty"`
-	// Its fields with changes that need a restart.
+	// Fields with changes that require a restart.
 	Restart       *fieldmaskpb.FieldMask `protobuf:"bytes,3,opt,name=restart,proto3" json:"restart,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1257,22 +1257,22 @@ func (x *MessageMask) GetRestart() *fieldmaskpb.FieldMask {
 	return nil
 }
 
-// A rule that a config breaks.
+// A rule that a config violates.
 type Violation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rule's id.
+	// Id of the rule.
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// The path of the field.
+	// Path of the field.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// The file.
+	// Name of the file.
 	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
-	// The line, from 1; 0: not known.
+	// Line, from 1. 0: unknown.
 	Line uint32 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
-	// The column in code points, from 1; 0: not known.
+	// Column in code points, from 1. 0: unknown.
 	Column uint32 `protobuf:"varint,5,opt,name=column,proto3" json:"column,omitempty"`
-	// What is wrong, without any secret.
+	// What is wrong. Contains no secret.
 	Message string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
-	// What to do; may be empty.
+	// How to fix it. May be empty.
 	Hint          string `protobuf:"bytes,7,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1357,16 +1357,16 @@ func (x *Violation) GetHint() string {
 	return ""
 }
 
-// What `iop-edge config check` prints.
+// The report of `iop-edge config check`.
 type CheckReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the config is valid.
 	Ok bool `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
-	// The rules that it breaks.
+	// Violated rules.
 	Violations []*Violation `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
-	// What somebody should look at.
+	// Warnings.
 	Warnings []*Violation `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// How many violations there are, listed or not.
+	// Number of violations, including those not listed.
 	Total         uint32 `protobuf:"varint,4,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1430,16 +1430,16 @@ func (x *CheckReport) GetTotal() uint32 {
 	return 0
 }
 
-// What became of one Node in a refresh.
+// The outcome of a refresh on one Node.
 type NodeReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Node's id.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// How it ended.
+	// The outcome.
 	Outcome NodeOutcome `protobuf:"varint,2,opt,name=outcome,proto3,enum=iop.admin.v1.NodeOutcome" json:"outcome,omitempty"`
-	// Why, for a person.
+	// Human-readable reason.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The generation that the Node runs; 0: not known.
+	// Generation that the Node runs. 0: unknown.
 	Generation    uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1503,40 +1503,40 @@ func (x *NodeReport) GetGeneration() uint64 {
 	return 0
 }
 
-// The result of a refresh. Every list is sorted, and the same for the same input.
+// The result of a refresh. Lists are sorted; equal inputs give equal results.
 type RefreshResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How it ended.
+	// The outcome.
 	Status RefreshStatus `protobuf:"varint,1,opt,name=status,proto3,enum=iop.admin.v1.RefreshStatus" json:"status,omitempty"`
 	// Dry run or apply.
 	Mode RefreshMode `protobuf:"varint,2,opt,name=mode,proto3,enum=iop.admin.v1.RefreshMode" json:"mode,omitempty"`
 	// Whether the running config changed.
 	Committed bool `protobuf:"varint,3,opt,name=committed,proto3" json:"committed,omitempty"`
-	// The running revision before.
+	// Running revision before.
 	RevisionBefore uint64 `protobuf:"varint,4,opt,name=revision_before,json=revisionBefore,proto3" json:"revision_before,omitempty"`
-	// The running revision after.
+	// Running revision after.
 	RevisionAfter uint64 `protobuf:"varint,5,opt,name=revision_after,json=revisionAfter,proto3" json:"revision_after,omitempty"`
-	// The hash of the candidate; empty: it did not load.
+	// Hash of the candidate. Empty: it did not load.
 	CandidateHash string `protobuf:"bytes,6,opt,name=candidate_hash,json=candidateHash,proto3" json:"candidate_hash,omitempty"`
-	// What differs between running and candidate.
+	// Differences between the running config and the candidate.
 	Changes []*Change `protobuf:"bytes,7,rep,name=changes,proto3" json:"changes,omitempty"`
-	// The same as field masks, one a message.
+	// The same differences as field masks, one entry per message.
 	Masks []*MessageMask `protobuf:"bytes,8,rep,name=masks,proto3" json:"masks,omitempty"`
-	// Ids of the Nodes with a change.
+	// Ids of changed Nodes.
 	ChangedNodes []string `protobuf:"bytes,9,rep,name=changed_nodes,json=changedNodes,proto3" json:"changed_nodes,omitempty"`
-	// Ids of the providers with a change.
+	// Ids of changed providers.
 	ChangedProviders []string `protobuf:"bytes,10,rep,name=changed_providers,json=changedProviders,proto3" json:"changed_providers,omitempty"`
-	// Ids of the models with a change.
+	// Ids of changed models.
 	ChangedModels []string `protobuf:"bytes,11,rep,name=changed_models,json=changedModels,proto3" json:"changed_models,omitempty"`
 	// Why the candidate is rejected.
 	Violations []*Violation `protobuf:"bytes,12,rep,name=violations,proto3" json:"violations,omitempty"`
-	// What somebody should look at.
+	// Warnings.
 	Warnings []*Violation `protobuf:"bytes,13,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// Changes that wait for a restart.
+	// Changes that await a restart.
 	Pending []*Change `protobuf:"bytes,14,rep,name=pending,proto3" json:"pending,omitempty"`
-	// What became of each Node.
+	// The outcome on each Node.
 	Reports []*NodeReport `protobuf:"bytes,15,rep,name=reports,proto3" json:"reports,omitempty"`
-	// How many violations there are, listed or not.
+	// Number of violations, including those not listed.
 	ViolationsTotal uint32 `protobuf:"varint,16,opt,name=violations_total,json=violationsTotal,proto3" json:"violations_total,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1684,7 +1684,7 @@ func (x *RefreshResult) GetViolationsTotal() uint32 {
 	return 0
 }
 
-// Asks what runs.
+// Requests the Edge's status.
 type GetStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1721,10 +1721,10 @@ func (*GetStatusRequest) Descriptor() ([]byte, []int) {
 	return file_iop_admin_v1_admin_proto_rawDescGZIP(), []int{14}
 }
 
-// What runs.
+// The Edge's status.
 type GetStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The snapshot.
+	// The status.
 	Snapshot      *StatusSnapshot `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1767,24 +1767,24 @@ func (x *GetStatusResponse) GetSnapshot() *StatusSnapshot {
 	return nil
 }
 
-// One Node.
+// The status of one Node.
 type NodeStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Node's id.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// Its name for people.
+	// Display name.
 	Alias string `protobuf:"bytes,2,opt,name=alias,proto3" json:"alias,omitempty"`
-	// Its address.
+	// Address at which the Edge connects to it.
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
-	// How it is connected.
+	// State of the connection.
 	Connection NodeConnection `protobuf:"varint,4,opt,name=connection,proto3,enum=iop.admin.v1.NodeConnection" json:"connection,omitempty"`
-	// The generation that it acknowledged last.
+	// Generation that it acknowledged last.
 	Generation uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The revision that it runs.
+	// Revision that it runs.
 	Revision uint64 `protobuf:"varint,6,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Whether it runs what it should.
+	// Whether it runs the payload that it should run.
 	InSync bool `protobuf:"varint,7,opt,name=in_sync,json=inSync,proto3" json:"in_sync,omitempty"`
-	// The last fault, for a person; empty: none.
+	// Human-readable description of the last failure. Empty: none.
 	LastError     string `protobuf:"bytes,8,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1876,28 +1876,28 @@ func (x *NodeStatus) GetLastError() string {
 	return ""
 }
 
-// One provider.
+// The status of one provider.
 type ProviderStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id.
 	ProviderId string `protobuf:"bytes,1,opt,name=provider_id,json=providerId,proto3" json:"provider_id,omitempty"`
-	// The Node that it is on.
+	// Id of its Node.
 	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// What it is good for now.
+	// Its availability.
 	Status ProviderState `protobuf:"varint,3,opt,name=status,proto3,enum=iop.admin.v1.ProviderState" json:"status,omitempty"`
 	// Its health.
 	Health ProviderHealth `protobuf:"varint,4,opt,name=health,proto3,enum=iop.admin.v1.ProviderHealth" json:"health,omitempty"`
-	// Requests that it takes at once; 0 when disabled.
+	// Maximum number of concurrent requests. 0 if disabled.
 	Capacity int32 `protobuf:"varint,5,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// Requests that it runs.
+	// Number of running requests.
 	InFlight uint32 `protobuf:"varint,6,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	// Requests that wait for it.
+	// Number of queued requests.
 	Queued uint32 `protobuf:"varint,7,opt,name=queued,proto3" json:"queued,omitempty"`
-	// Its priority: the lower number first.
+	// Its priority; the lowest number wins.
 	Priority int32 `protobuf:"varint,8,opt,name=priority,proto3" json:"priority,omitempty"`
-	// The models that it serves, by their names at the backend.
+	// Models that it serves, by their names at the backend.
 	Models []string `protobuf:"bytes,9,rep,name=models,proto3" json:"models,omitempty"`
-	// What its Node saw last of its health, for a person; empty where there is nothing to say.
+	// Human-readable result of the last health check. May be empty.
 	HealthDetail  string `protobuf:"bytes,10,opt,name=health_detail,json=healthDetail,proto3" json:"health_detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2003,30 +2003,30 @@ func (x *ProviderStatus) GetHealthDetail() string {
 	return ""
 }
 
-// What an Edge runs.
+// The status of an Edge.
 type StatusSnapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Edge's id.
 	EdgeId string `protobuf:"bytes,1,opt,name=edge_id,json=edgeId,proto3" json:"edge_id,omitempty"`
 	// The running revision.
 	Revision uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
-	// The hash of the running config.
+	// Hash of the running config.
 	ConfigHash string `protobuf:"bytes,3,opt,name=config_hash,json=configHash,proto3" json:"config_hash,omitempty"`
-	// When the process started, in milliseconds since 1970 UTC.
+	// Start time of the process, in milliseconds since the Unix epoch.
 	StartedAtMs int64 `protobuf:"varint,4,opt,name=started_at_ms,json=startedAtMs,proto3" json:"started_at_ms,omitempty"`
-	// Whether what runs differs from the Edge's own files.
+	// Whether the running config differs from the Edge's own files.
 	Drift bool `protobuf:"varint,5,opt,name=drift,proto3" json:"drift,omitempty"`
-	// Why the own files could not be compared; empty: they could.
+	// Why the running config could not be compared with the Edge's own files. Empty: it could.
 	DriftError string `protobuf:"bytes,6,opt,name=drift_error,json=driftError,proto3" json:"drift_error,omitempty"`
-	// Changes that wait for a restart.
+	// Changes that await a restart.
 	Pending []*Change `protobuf:"bytes,7,rep,name=pending,proto3" json:"pending,omitempty"`
-	// The Nodes, by id.
+	// The Nodes, sorted by id.
 	Nodes []*NodeStatus `protobuf:"bytes,8,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// The providers, by id.
+	// The providers, sorted by id.
 	Providers []*ProviderStatus `protobuf:"bytes,9,rep,name=providers,proto3" json:"providers,omitempty"`
-	// When the running revision is reverted unless it is confirmed, in milliseconds since 1970 UTC; 0: it stays.
+	// Time at which the running revision is reverted unless confirmed, in milliseconds since the Unix epoch. 0: never.
 	ConfirmUntilMs int64 `protobuf:"varint,10,opt,name=confirm_until_ms,json=confirmUntilMs,proto3" json:"confirm_until_ms,omitempty"`
-	// The revision whose config comes back then; 0: none.
+	// Revision whose config would be restored then. 0: none.
 	RevertsTo     uint64 `protobuf:"varint,11,opt,name=reverts_to,json=revertsTo,proto3" json:"reverts_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2139,10 +2139,10 @@ func (x *StatusSnapshot) GetRevertsTo() uint64 {
 	return 0
 }
 
-// Asks what would become of a new request.
+// Asks how a new request would be dispatched.
 type ExplainDispatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model as a request names it: the id of a model group, or else of a route.
+	// Model as a request names it: the id of a model group or of a route.
 	Model         string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2185,7 +2185,7 @@ func (x *ExplainDispatchRequest) GetModel() string {
 	return ""
 }
 
-// What would become of a new request.
+// How a new request would be dispatched.
 type ExplainDispatchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The explanation.
@@ -2231,36 +2231,36 @@ func (x *ExplainDispatchResponse) GetExplanation() *DispatchExplanation {
 	return nil
 }
 
-// A provider that serves what is asked for.
+// A provider that serves the requested model.
 type DispatchCandidate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id.
 	ProviderId string `protobuf:"bytes,1,opt,name=provider_id,json=providerId,proto3" json:"provider_id,omitempty"`
-	// The Node that it is on.
+	// Id of its Node.
 	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// What its backend knows the model as.
+	// Name of the model at its backend.
 	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
-	// What it is good for now.
+	// Its availability.
 	Status ProviderState `protobuf:"varint,4,opt,name=status,proto3,enum=iop.admin.v1.ProviderState" json:"status,omitempty"`
 	// Its health.
 	Health ProviderHealth `protobuf:"varint,5,opt,name=health,proto3,enum=iop.admin.v1.ProviderHealth" json:"health,omitempty"`
-	// Requests that it runs.
+	// Number of running requests.
 	InFlight uint32 `protobuf:"varint,6,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	// Requests that it takes at once; 0 when disabled.
+	// Maximum number of concurrent requests. 0 if disabled.
 	Capacity int32 `protobuf:"varint,7,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// Its priority: the lower number first.
+	// Its priority; the lowest number wins.
 	Priority int32 `protobuf:"varint,8,opt,name=priority,proto3" json:"priority,omitempty"`
-	// Requests that wait for it.
+	// Number of queued requests.
 	Queued uint32 `protobuf:"varint,9,opt,name=queued,proto3" json:"queued,omitempty"`
-	// Requests that may wait for it at once.
+	// Maximum number of queued requests.
 	MaxQueue int32 `protobuf:"varint,10,opt,name=max_queue,json=maxQueue,proto3" json:"max_queue,omitempty"`
-	// How long one waits for it at most, in milliseconds; unset: as long as its caller does.
+	// Maximum time that a request stays queued, in milliseconds. Unset: as long as its caller waits.
 	QueueTimeoutMs *int64 `protobuf:"varint,11,opt,name=queue_timeout_ms,json=queueTimeoutMs,proto3,oneof" json:"queue_timeout_ms,omitempty"`
-	// Its place, from 1, in the order in which the free ones would be chosen; unset: it is not free.
+	// Rank, from 1, among the available candidates. Unset: it is not available.
 	Rank *uint32 `protobuf:"varint,12,opt,name=rank,proto3,oneof" json:"rank,omitempty"`
-	// Whether the new request would wait for it.
+	// Whether the request would queue for it.
 	EntersQueue bool `protobuf:"varint,13,opt,name=enters_queue,json=entersQueue,proto3" json:"enters_queue,omitempty"`
-	// Why it would or would not be chosen, for a person.
+	// Human-readable reason why it would or would not be chosen.
 	Reason        string `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2394,24 +2394,24 @@ func (x *DispatchCandidate) GetReason() string {
 	return ""
 }
 
-// What would become of a new request: it goes to a provider, or it waits, or it is refused.
+// How a new request would be dispatched: to a provider, to queues, or not at all.
 type DispatchExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model that was asked for.
+	// The requested model.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// What it names; unset: nothing.
+	// What the model refers to. Unset: nothing.
 	Kind *DispatchKind `protobuf:"varint,2,opt,name=kind,proto3,enum=iop.admin.v1.DispatchKind,oneof" json:"kind,omitempty"`
-	// The provider that would be chosen; unset: none is free.
+	// Id of the provider that would be chosen. Unset: none is available.
 	Chosen *string `protobuf:"bytes,3,opt,name=chosen,proto3,oneof" json:"chosen,omitempty"`
-	// The ids of the providers that the request would wait for.
+	// Ids of the providers for which the request would queue.
 	Queues []string `protobuf:"bytes,4,rep,name=queues,proto3" json:"queues,omitempty"`
-	// Why it would be refused; unset: it is not.
+	// Why the request would be refused. Unset: it would not.
 	Refusal *RefusalReason `protobuf:"varint,5,opt,name=refusal,proto3,enum=iop.admin.v1.RefusalReason,oneof" json:"refusal,omitempty"`
-	// Who serves it, in the order of the config.
+	// Providers that serve the model, in the order of the config.
 	Candidates []*DispatchCandidate `protobuf:"bytes,6,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	// The ids of all model groups, sorted, where the model names nothing.
+	// Sorted ids of all model groups, if the model refers to nothing.
 	KnownModels []string `protobuf:"bytes,7,rep,name=known_models,json=knownModels,proto3" json:"known_models,omitempty"`
-	// The ids of all routes, sorted, where the model names nothing.
+	// Sorted ids of all routes, if the model refers to nothing.
 	KnownRoutes   []string `protobuf:"bytes,8,rep,name=known_routes,json=knownRoutes,proto3" json:"known_routes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2503,10 +2503,10 @@ func (x *DispatchExplanation) GetKnownRoutes() []string {
 	return nil
 }
 
-// Asks for past attempts.
+// Requests past attempts.
 type ListHistoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most so many; 0: 100.
+	// Maximum number of entries. 0: 100.
 	Limit         uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2552,7 +2552,7 @@ func (x *ListHistoryRequest) GetLimit() uint32 {
 // Past attempts.
 type ListHistoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The attempts, the newest first.
+	// The attempts, newest first.
 	Entries       []*HistoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2598,29 +2598,29 @@ func (x *ListHistoryResponse) GetEntries() []*HistoryEntry {
 // One attempt to change the config.
 type HistoryEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Numbers the attempts.
+	// Sequence number.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// When, in milliseconds since 1970 UTC.
+	// Time, in milliseconds since the Unix epoch.
 	AtMs int64 `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
-	// Who asked: a user of the machine, a certificate's name, or the trigger.
+	// Who made the attempt: a local user, the name in a client certificate, or the trigger.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What asked: start, refresh, reload, watch, rollback or revert.
+	// What triggered it: start, refresh, reload, watch, rollback or revert.
 	Trigger string `protobuf:"bytes,4,opt,name=trigger,proto3" json:"trigger,omitempty"`
-	// How it ended.
+	// The outcome.
 	Status RefreshStatus `protobuf:"varint,5,opt,name=status,proto3,enum=iop.admin.v1.RefreshStatus" json:"status,omitempty"`
 	// Whether the running config changed.
 	Committed bool `protobuf:"varint,6,opt,name=committed,proto3" json:"committed,omitempty"`
-	// The running revision before.
+	// Running revision before.
 	RevisionBefore uint64 `protobuf:"varint,7,opt,name=revision_before,json=revisionBefore,proto3" json:"revision_before,omitempty"`
-	// The running revision after.
+	// Running revision after.
 	RevisionAfter uint64 `protobuf:"varint,8,opt,name=revision_after,json=revisionAfter,proto3" json:"revision_after,omitempty"`
-	// The hash of the config before.
+	// Hash of the config before.
 	BaseHash string `protobuf:"bytes,9,opt,name=base_hash,json=baseHash,proto3" json:"base_hash,omitempty"`
-	// The hash of the candidate.
+	// Hash of the candidate.
 	CandidateHash string `protobuf:"bytes,10,opt,name=candidate_hash,json=candidateHash,proto3" json:"candidate_hash,omitempty"`
-	// The changed paths, without values.
+	// Changed paths, without values.
 	Paths []string `protobuf:"bytes,11,rep,name=paths,proto3" json:"paths,omitempty"`
-	// The rules that the candidate broke.
+	// Ids of the rules that the candidate violated.
 	Rules         []string `protobuf:"bytes,12,rep,name=rules,proto3" json:"rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: iop/admin/v1/admin.proto
 
-// What people and services ask a running Edge.
+// The admin API of a running Edge.
 
 package adminv1
 
@@ -35,17 +35,17 @@ const (
 //
 // The Edge's admin service.
 type EdgeAdminServiceClient interface {
-	// Proposes a config: says what it would do, or does it.
+	// Proposes a config: reports what applying it would do, or applies it.
 	Refresh(ctx context.Context, in *RefreshRequest, opts ...grpc.CallOption) (*RefreshResponse, error)
-	// What runs now.
+	// Returns what runs.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
-	// The attempts of the past, the newest first.
+	// Lists past attempts, newest first.
 	ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error)
-	// A refresh to the config of an old revision.
+	// Refreshes to the config of an old revision.
 	Rollback(ctx context.Context, in *RollbackRequest, opts ...grpc.CallOption) (*RollbackResponse, error)
-	// Keeps a revision that would otherwise be reverted.
+	// Confirms a revision that would otherwise be reverted.
 	Confirm(ctx context.Context, in *ConfirmRequest, opts ...grpc.CallOption) (*ConfirmResponse, error)
-	// What would become of a new request now, and why; nothing is taken.
+	// Explains how a new request would be dispatched now. Nothing is dispatched.
 	ExplainDispatch(ctx context.Context, in *ExplainDispatchRequest, opts ...grpc.CallOption) (*ExplainDispatchResponse, error)
 }
 
@@ -123,17 +123,17 @@ func (c *edgeAdminServiceClient) ExplainDispatch(ctx context.Context, in *Explai
 //
 // The Edge's admin service.
 type EdgeAdminServiceServer interface {
-	// Proposes a config: says what it would do, or does it.
+	// Proposes a config: reports what applying it would do, or applies it.
 	Refresh(context.Context, *RefreshRequest) (*RefreshResponse, error)
-	// What runs now.
+	// Returns what runs.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
-	// The attempts of the past, the newest first.
+	// Lists past attempts, newest first.
 	ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error)
-	// A refresh to the config of an old revision.
+	// Refreshes to the config of an old revision.
 	Rollback(context.Context, *RollbackRequest) (*RollbackResponse, error)
-	// Keeps a revision that would otherwise be reverted.
+	// Confirms a revision that would otherwise be reverted.
 	Confirm(context.Context, *ConfirmRequest) (*ConfirmResponse, error)
-	// What would become of a new request now, and why; nothing is taken.
+	// Explains how a new request would be dispatched now. Nothing is dispatched.
 	ExplainDispatch(context.Context, *ExplainDispatchRequest) (*ExplainDispatchResponse, error)
 	mustEmbedUnimplementedEdgeAdminServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: iop/config/v1/config.proto
 
-// The configuration of an Edge: the file that a person writes, and, normalized, the config that runs.
+// The configuration of an Edge: what people write and, normalized, what runs.
 
 package configv1
 
@@ -24,19 +24,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// How much is logged.
+// The severity of a log line.
 type LogLevel int32
 
 const (
-	// Not said.
+	// Unspecified.
 	LogLevel_LOG_LEVEL_UNSPECIFIED LogLevel = 0
 	// Everything.
 	LogLevel_LOG_LEVEL_DEBUG LogLevel = 1
-	// What happens in a normal day.
+	// Normal operation.
 	LogLevel_LOG_LEVEL_INFO LogLevel = 2
-	// What somebody should look at.
+	// Something needs attention.
 	LogLevel_LOG_LEVEL_WARNING LogLevel = 3
-	// What has failed.
+	// Something failed.
 	LogLevel_LOG_LEVEL_ERROR LogLevel = 4
 )
 
@@ -85,15 +85,15 @@ func (LogLevel) EnumDescriptor() ([]byte, []int) {
 	return file_iop_config_v1_config_proto_rawDescGZIP(), []int{0}
 }
 
-// How a log line is written.
+// The format of log lines.
 type LogFormat int32
 
 const (
-	// Not said.
+	// Unspecified.
 	LogFormat_LOG_FORMAT_UNSPECIFIED LogFormat = 0
-	// One JSON object a line.
+	// One JSON object per line.
 	LogFormat_LOG_FORMAT_JSON LogFormat = 1
-	// For people.
+	// Human-readable text.
 	LogFormat_LOG_FORMAT_TEXT LogFormat = 2
 )
 
@@ -138,11 +138,11 @@ func (LogFormat) EnumDescriptor() ([]byte, []int) {
 	return file_iop_config_v1_config_proto_rawDescGZIP(), []int{1}
 }
 
-// What an adapter instance connects to.
+// The kind of backend that an adapter instance connects to.
 type AdapterType int32
 
 const (
-	// Not said.
+	// Unspecified.
 	AdapterType_ADAPTER_TYPE_UNSPECIFIED AdapterType = 0
 	// Ollama.
 	AdapterType_ADAPTER_TYPE_OLLAMA AdapterType = 1
@@ -150,9 +150,9 @@ const (
 	AdapterType_ADAPTER_TYPE_VLLM AdapterType = 2
 	// The llama.cpp server.
 	AdapterType_ADAPTER_TYPE_LLAMA_CPP AdapterType = 3
-	// Any service with an API in the manner of OpenAI's.
+	// Any service with an OpenAI-compatible API.
 	AdapterType_ADAPTER_TYPE_OPENAI_COMPAT AdapterType = 4
-	// A command-line agent that the Node's software knows by a profile.
+	// A command-line agent, configured by a profile of the Node's software.
 	AdapterType_ADAPTER_TYPE_CLI AdapterType = 5
 )
 
@@ -203,13 +203,13 @@ func (AdapterType) EnumDescriptor() ([]byte, []int) {
 	return file_iop_config_v1_config_proto_rawDescGZIP(), []int{2}
 }
 
-// The protocol that an adapter instance speaks to its backend.
+// The protocol between an adapter instance and its backend.
 type ProtocolProfile int32
 
 const (
-	// Not said.
+	// Unspecified.
 	ProtocolProfile_PROTOCOL_PROFILE_UNSPECIFIED ProtocolProfile = 0
-	// Ollama's own API.
+	// Ollama's native API.
 	ProtocolProfile_PROTOCOL_PROFILE_OLLAMA_NATIVE ProtocolProfile = 1
 	// OpenAI chat completions.
 	ProtocolProfile_PROTOCOL_PROFILE_OPENAI_CHAT ProtocolProfile = 2
@@ -272,9 +272,9 @@ func (ProtocolProfile) EnumDescriptor() ([]byte, []int) {
 type ProviderCategory int32
 
 const (
-	// Not said.
+	// Unspecified.
 	ProviderCategory_PROVIDER_CATEGORY_UNSPECIFIED ProviderCategory = 0
-	// A service behind an API.
+	// A remote service.
 	ProviderCategory_PROVIDER_CATEGORY_API ProviderCategory = 1
 	// A command-line agent.
 	ProviderCategory_PROVIDER_CATEGORY_CLI ProviderCategory = 2
@@ -325,11 +325,11 @@ func (ProviderCategory) EnumDescriptor() ([]byte, []int) {
 	return file_iop_config_v1_config_proto_rawDescGZIP(), []int{4}
 }
 
-// What can be done to a resource over its lifetime.
+// An operation on the lifecycle of a resource.
 type LifecycleCapability int32
 
 const (
-	// Not said.
+	// Unspecified.
 	LifecycleCapability_LIFECYCLE_CAPABILITY_UNSPECIFIED LifecycleCapability = 0
 	// Load a model into memory.
 	LifecycleCapability_LIFECYCLE_CAPABILITY_LOAD LifecycleCapability = 1
@@ -341,9 +341,9 @@ const (
 	LifecycleCapability_LIFECYCLE_CAPABILITY_STOP LifecycleCapability = 4
 	// Restart the resource.
 	LifecycleCapability_LIFECYCLE_CAPABILITY_RESTART LifecycleCapability = 5
-	// Let running requests end and take no new ones.
+	// Finish running requests and accept no new ones.
 	LifecycleCapability_LIFECYCLE_CAPABILITY_DRAIN LifecycleCapability = 6
-	// Fetch a model.
+	// Download a model.
 	LifecycleCapability_LIFECYCLE_CAPABILITY_PULL LifecycleCapability = 7
 )
 
@@ -398,17 +398,17 @@ func (LifecycleCapability) EnumDescriptor() ([]byte, []int) {
 	return file_iop_config_v1_config_proto_rawDescGZIP(), []int{5}
 }
 
-// How a provider's health is found out.
+// How the health of a provider is determined.
 type HealthMode int32
 
 const (
-	// Not said.
+	// Unspecified.
 	HealthMode_HEALTH_MODE_UNSPECIFIED HealthMode = 0
-	// Not at all: the provider counts as healthy.
+	// Health is not checked: the provider counts as healthy.
 	HealthMode_HEALTH_MODE_NONE HealthMode = 1
-	// From the requests that it answers.
+	// From the outcome of requests.
 	HealthMode_HEALTH_MODE_PASSIVE HealthMode = 2
-	// By probes of the Node.
+	// By probes that the Node sends.
 	HealthMode_HEALTH_MODE_ACTIVE HealthMode = 3
 )
 
@@ -455,32 +455,32 @@ func (HealthMode) EnumDescriptor() ([]byte, []int) {
 	return file_iop_config_v1_config_proto_rawDescGZIP(), []int{6}
 }
 
-// The whole configuration of one Edge.
+// The configuration of one Edge.
 type EdgeConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who this Edge is.
+	// The identity of this Edge.
 	Edge *EdgeIdentity `protobuf:"bytes,1,opt,name=edge,proto3" json:"edge,omitempty"`
-	// Where the Edge's admin service listens.
+	// The listeners of the admin service.
 	Listen *Listen `protobuf:"bytes,2,opt,name=listen,proto3" json:"listen,omitempty"`
-	// The server that new Nodes fetch their software from.
+	// The server from which new Nodes fetch their software.
 	Bootstrap *Bootstrap `protobuf:"bytes,3,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"`
-	// How the Edge logs.
+	// Logging.
 	Logging *Logging `protobuf:"bytes,4,opt,name=logging,proto3" json:"logging,omitempty"`
 	// The Prometheus endpoint.
 	Metrics *Metrics `protobuf:"bytes,5,opt,name=metrics,proto3" json:"metrics,omitempty"`
 	// The web console.
 	Console *Console `protobuf:"bytes,6,opt,name=console,proto3" json:"console,omitempty"`
-	// The control plane that the Edge reports to.
+	// The control plane to which the Edge reports.
 	ControlPlane *ControlPlane `protobuf:"bytes,7,opt,name=control_plane,json=controlPlane,proto3" json:"control_plane,omitempty"`
 	// The OpenAI-compatible front.
 	Openai *OpenAI `protobuf:"bytes,8,opt,name=openai,proto3" json:"openai,omitempty"`
-	// The agent-to-agent front.
+	// The agent-to-agent (A2A) front.
 	A2A *A2A `protobuf:"bytes,9,opt,name=a2a,proto3" json:"a2a,omitempty"`
-	// Estimated input tokens from which on a request counts as long-context. More than 0.
+	// Number of estimated input tokens from which a request counts as long-context. Must be positive.
 	LongContextThresholdTokens *int32 `protobuf:"varint,10,opt,name=long_context_threshold_tokens,json=longContextThresholdTokens,proto3,oneof" json:"long_context_threshold_tokens,omitempty"`
-	// The model groups: which providers serve a model, and under which policy.
+	// Model groups: which providers serve a model, and under which policy.
 	Models []*Model `protobuf:"bytes,11,rep,name=models,proto3" json:"models,omitempty"`
-	// The Nodes that this Edge dials.
+	// The Nodes that this Edge connects to.
 	Nodes         []*Node `protobuf:"bytes,12,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -600,12 +600,12 @@ func (x *EdgeConfig) GetNodes() []*Node {
 	return nil
 }
 
-// Who an Edge is.
+// The identity of an Edge.
 type EdgeIdentity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The Edge's id. A Node belongs to one Edge id.
+	// The Edge's id. A Node belongs to one Edge, by this id.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// A name for people.
+	// Display name.
 	Name          *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -655,14 +655,14 @@ func (x *EdgeIdentity) GetName() string {
 	return ""
 }
 
-// Where the Edge's admin service listens.
+// The listeners of the admin service.
 type Listen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A TCP address of the admin service, for Go services; off loopback it needs TLS. Unset: no TCP listener.
+	// TCP address of the admin service, for Go services. Requires TLS beyond loopback. Unset: no TCP listener.
 	Grpc *string `protobuf:"bytes,1,opt,name=grpc,proto3,oneof" json:"grpc,omitempty"`
-	// The address of the admin service for the command line; a unix socket is created with mode 0600.
+	// Address of the admin service for the command line. A Unix socket is created with mode 0600.
 	Admin *string `protobuf:"bytes,2,opt,name=admin,proto3,oneof" json:"admin,omitempty"`
-	// The admin service's certificate, and the authority of its clients.
+	// The admin service's certificate, and the certificate authorities of its clients.
 	Tls           *Tls `protobuf:"bytes,3,opt,name=tls,proto3" json:"tls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -719,16 +719,16 @@ func (x *Listen) GetTls() *Tls {
 	return nil
 }
 
-// Certificates of one end of a connection. Give each as a reference to a file.
+// TLS material for one end of a connection. Write each value as a `${file:...}` reference.
 type Tls struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The authorities that the other end is verified against, in PEM.
+	// Certificate authorities that verify the peer, in PEM.
 	Ca *string `protobuf:"bytes,1,opt,name=ca,proto3,oneof" json:"ca,omitempty"`
-	// The own certificate chain, in PEM.
+	// Certificate chain of this end, in PEM.
 	Cert *string `protobuf:"bytes,2,opt,name=cert,proto3,oneof" json:"cert,omitempty"`
-	// The own private key, in PEM.
+	// Private key of this end, in PEM.
 	Key *string `protobuf:"bytes,3,opt,name=key,proto3,oneof" json:"key,omitempty"`
-	// The name that the other end's certificate must carry; unset: the host of its address.
+	// Name that the peer's certificate must carry. Unset: the host of its address.
 	ServerName    *string `protobuf:"bytes,4,opt,name=server_name,json=serverName,proto3,oneof" json:"server_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -792,14 +792,14 @@ func (x *Tls) GetServerName() string {
 	return ""
 }
 
-// The server that new Nodes fetch their software from.
+// The server from which new Nodes fetch their software.
 type Bootstrap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the server runs.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// Its address.
+	// Listen address.
 	Listen *string `protobuf:"bytes,2,opt,name=listen,proto3,oneof" json:"listen,omitempty"`
-	// The directory that holds what it serves.
+	// Directory of the files that it serves.
 	ArtifactDir   *string `protobuf:"bytes,3,opt,name=artifact_dir,json=artifactDir,proto3,oneof" json:"artifact_dir,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -856,12 +856,12 @@ func (x *Bootstrap) GetArtifactDir() string {
 	return ""
 }
 
-// How the Edge logs.
+// Logging.
 type Logging struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lowest level that is written.
+	// Lowest level that is logged.
 	Level *LogLevel `protobuf:"varint,1,opt,name=level,proto3,enum=iop.config.v1.LogLevel,oneof" json:"level,omitempty"`
-	// The form of a line.
+	// Format of log lines.
 	Format        *LogFormat `protobuf:"varint,2,opt,name=format,proto3,enum=iop.config.v1.LogFormat,oneof" json:"format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -916,7 +916,7 @@ type Metrics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the endpoint is served.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// Its address.
+	// Listen address.
 	Listen        *string `protobuf:"bytes,2,opt,name=listen,proto3,oneof" json:"listen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -971,7 +971,7 @@ type Console struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the console is served.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// Its address.
+	// Listen address.
 	Listen        *string `protobuf:"bytes,2,opt,name=listen,proto3,oneof" json:"listen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1021,12 +1021,12 @@ func (x *Console) GetListen() string {
 	return ""
 }
 
-// The control plane that the Edge reports to.
+// The control plane to which the Edge reports.
 type ControlPlane struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the Edge reports to a control plane.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// Its URL.
+	// URL of the control plane.
 	Url           *string `protobuf:"bytes,2,opt,name=url,proto3,oneof" json:"url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1081,13 +1081,14 @@ type OpenAI struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the front is served.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// Its address.
+	// Listen address.
 	Listen *string `protobuf:"bytes,2,opt,name=listen,proto3,oneof" json:"listen,omitempty"`
-	// The compatibility catalogue: external model ids that go straight to an adapter. A model group of the same id wins.
+	// The compatibility catalogue: external model ids that are routed straight to an adapter instance. A model group with
+	// the same id wins.
 	ModelRoutes []*ModelRoute `protobuf:"bytes,3,rep,name=model_routes,json=modelRoutes,proto3" json:"model_routes,omitempty"`
-	// Who may call: hashes of bearer tokens, never the tokens.
+	// Who may call: SHA-256 digests of bearer tokens, never the tokens themselves.
 	PrincipalTokens []*PrincipalToken `protobuf:"bytes,4,rep,name=principal_tokens,json=principalTokens,proto3" json:"principal_tokens,omitempty"`
-	// Forwarding of a caller's own provider token.
+	// Forwarding of callers' own provider tokens.
 	ProviderAuth  *ProviderAuth `protobuf:"bytes,5,opt,name=provider_auth,json=providerAuth,proto3" json:"provider_auth,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1158,14 +1159,14 @@ func (x *OpenAI) GetProviderAuth() *ProviderAuth {
 	return nil
 }
 
-// One entry of the compatibility catalogue.
+// One route of the compatibility catalogue.
 type ModelRoute struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The model id that a caller sends.
+	// Model id that callers send.
 	Model *string `protobuf:"bytes,1,opt,name=model,proto3,oneof" json:"model,omitempty"`
-	// The adapter instance that serves it, one over all Nodes.
+	// Name of the adapter instance that serves it; it must be unique among all Nodes.
 	Adapter *string `protobuf:"bytes,2,opt,name=adapter,proto3,oneof" json:"adapter,omitempty"`
-	// The model's name at the adapter's backend.
+	// Name of the model at the adapter's backend.
 	Target        *string `protobuf:"bytes,3,opt,name=target,proto3,oneof" json:"target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1222,16 +1223,16 @@ func (x *ModelRoute) GetTarget() string {
 	return ""
 }
 
-// One bearer token of a principal, by its hash.
+// One bearer token of a principal, by its digest.
 type PrincipalToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The token's name: usage is broken down by it.
+	// Name of the token; usage is attributed to it.
 	TokenRef *string `protobuf:"bytes,1,opt,name=token_ref,json=tokenRef,proto3,oneof" json:"token_ref,omitempty"`
-	// The SHA-256 of the token, 64 hex digits. `iop-edge config hash-token` makes one.
+	// SHA-256 digest of the token, as 64 hexadecimal digits. `iop-edge config hash-token` computes it.
 	TokenHashSha256 *string `protobuf:"bytes,2,opt,name=token_hash_sha256,json=tokenHashSha256,proto3,oneof" json:"token_hash_sha256,omitempty"`
-	// The principal that the token stands for; several tokens may share one.
+	// Principal that the token authenticates; several tokens may share one.
 	PrincipalRef *string `protobuf:"bytes,3,opt,name=principal_ref,json=principalRef,proto3,oneof" json:"principal_ref,omitempty"`
-	// A name of the principal for people.
+	// Display name of the principal.
 	PrincipalAlias *string `protobuf:"bytes,4,opt,name=principal_alias,json=principalAlias,proto3,oneof" json:"principal_alias,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1295,20 +1296,20 @@ func (x *PrincipalToken) GetPrincipalAlias() string {
 	return ""
 }
 
-// Forwarding of a caller's own provider token to providers of category api.
+// Forwarding of callers' own provider tokens to providers of category `api`.
 type ProviderAuth struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether a token is forwarded.
+	// Whether tokens are forwarded.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// The caller's header that carries the token; never the one that carries the principal's.
+	// Request header that carries the caller's provider token. It must not be the header of the principal's own token.
 	FromHeader *string `protobuf:"bytes,2,opt,name=from_header,json=fromHeader,proto3,oneof" json:"from_header,omitempty"`
-	// The header that the provider gets it in.
+	// Header in which the provider receives the token.
 	TargetHeader *string `protobuf:"bytes,3,opt,name=target_header,json=targetHeader,proto3,oneof" json:"target_header,omitempty"`
-	// The word before the token; the empty text sends the bare token.
+	// Authentication scheme before the token. Empty: the bare token is sent.
 	Scheme *string `protobuf:"bytes,4,opt,name=scheme,proto3,oneof" json:"scheme,omitempty"`
-	// Whether a request without the token is refused.
+	// Whether requests without a token are refused.
 	Required *bool `protobuf:"varint,5,opt,name=required,proto3,oneof" json:"required,omitempty"`
-	// The ids of the providers that may receive the token, at least one; unset: every provider of category api.
+	// Ids of the providers that may receive the token. Unset: every provider of category `api`.
 	Providers     []string `protobuf:"bytes,6,rep,name=providers,proto3" json:"providers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1386,14 +1387,14 @@ func (x *ProviderAuth) GetProviders() []string {
 	return nil
 }
 
-// The agent-to-agent front.
+// The agent-to-agent (A2A) front.
 type A2A struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the front is served.
 	Enabled *bool `protobuf:"varint,1,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// Its address.
+	// Listen address.
 	Listen *string `protobuf:"bytes,2,opt,name=listen,proto3,oneof" json:"listen,omitempty"`
-	// The path that it is served under.
+	// Path under which it is served.
 	Path          *string `protobuf:"bytes,3,opt,name=path,proto3,oneof" json:"path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1450,24 +1451,24 @@ func (x *A2A) GetPath() string {
 	return ""
 }
 
-// A model group: the canonical routing key, the providers that serve it, and the policy of its requests.
+// A model group: a routing key, the providers that serve it, and the policy of its requests.
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id that callers send as `model`.
+	// Id that callers send as `model`.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// A name for people.
+	// Display name.
 	DisplayName *string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
-	// The most tokens, input and output together, that one request may take. 1 or more.
+	// Maximum number of tokens of one request, input and output together. At least 1.
 	ContextWindowTokens *int32 `protobuf:"varint,3,opt,name=context_window_tokens,json=contextWindowTokens,proto3,oneof" json:"context_window_tokens,omitempty"`
-	// Max tokens of a request that names none. 1 or more.
+	// Output token limit of requests that set none. At least 1.
 	DefaultMaxTokens *int32 `protobuf:"varint,4,opt,name=default_max_tokens,json=defaultMaxTokens,proto3,oneof" json:"default_max_tokens,omitempty"`
-	// Max tokens below this are raised to it. 1 or more.
+	// Minimum output token limit: lower limits are raised to it. At least 1.
 	MinMaxTokens *int32 `protobuf:"varint,5,opt,name=min_max_tokens,json=minMaxTokens,proto3,oneof" json:"min_max_tokens,omitempty"`
-	// Thinking budget, in tokens, of a request that names none. 0 or more.
+	// Thinking budget, in tokens, of requests that set none. At least 0.
 	DefaultThinkingTokenBudget *int32 `protobuf:"varint,6,opt,name=default_thinking_token_budget,json=defaultThinkingTokenBudget,proto3,oneof" json:"default_thinking_token_budget,omitempty"`
-	// Labels that usage of this model is attributed to.
+	// Labels to which usage of this model is attributed.
 	UsageAttribution map[string]string `protobuf:"bytes,7,rep,name=usage_attribution,json=usageAttribution,proto3" json:"usage_attribution,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The providers that serve the model.
+	// Providers that serve the model.
 	Providers     []*ModelProvider `protobuf:"bytes,8,rep,name=providers,proto3" json:"providers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1564,7 +1565,7 @@ type ModelProvider struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The model's name at the provider; unset: the model's id.
+	// Name of the model at the provider. Unset: the id of the model group.
 	Target        *string `protobuf:"bytes,2,opt,name=target,proto3,oneof" json:"target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1614,26 +1615,26 @@ func (x *ModelProvider) GetTarget() string {
 	return ""
 }
 
-// A machine that runs adapters. It gets everything it runs from the Edge.
+// A machine that runs adapters. It receives its whole configuration from the Edge.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Node's id.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// A name for people.
+	// Display name.
 	Alias *string `protobuf:"bytes,2,opt,name=alias,proto3,oneof" json:"alias,omitempty"`
-	// What kind of agent the Node is, a free identifier.
+	// Kind of agent that the Node runs; a free-form identifier.
 	AgentKind *string `protobuf:"bytes,3,opt,name=agent_kind,json=agentKind,proto3,oneof" json:"agent_kind,omitempty"`
-	// Where the Edge dials the Node.
+	// Address at which the Edge connects to the Node.
 	Address *string `protobuf:"bytes,4,opt,name=address,proto3,oneof" json:"address,omitempty"`
-	// The token that the Edge shows to the Node.
+	// Token with which the Edge authenticates to the Node.
 	Token *string `protobuf:"bytes,5,opt,name=token,proto3,oneof" json:"token,omitempty"`
-	// Verification of the Node, and the Edge's own certificate towards it. Unset: plain text.
+	// TLS to the Node: how it is verified, and the Edge's own client certificate. Unset: plain text.
 	Tls *Tls `protobuf:"bytes,6,opt,name=tls,proto3" json:"tls,omitempty"`
-	// What the Node as a whole is told.
+	// Settings of the Node as a whole.
 	Runtime *NodeRuntime `protobuf:"bytes,7,opt,name=runtime,proto3" json:"runtime,omitempty"`
-	// The connectors that run on the Node.
+	// Adapter instances that run on the Node.
 	Adapters []*AdapterInstance `protobuf:"bytes,8,rep,name=adapters,proto3" json:"adapters,omitempty"`
-	// The resources on the Node that requests can be sent to.
+	// Resources on the Node to which requests can be dispatched.
 	Providers     []*Provider `protobuf:"bytes,9,rep,name=providers,proto3" json:"providers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1732,10 +1733,10 @@ func (x *Node) GetProviders() []*Provider {
 	return nil
 }
 
-// What a Node as a whole is told.
+// Settings of a Node as a whole.
 type NodeRuntime struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Requests that the Node runs at once. 0 or more; 0: no limit of the Node's own.
+	// Maximum number of concurrent requests on the Node. 0: unlimited.
 	Concurrency   *int32 `protobuf:"varint,1,opt,name=concurrency,proto3,oneof" json:"concurrency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1781,27 +1782,28 @@ func (x *NodeRuntime) GetConcurrency() int32 {
 // A named connector on a Node.
 type AdapterInstance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instance's name, unique on its Node.
+	// Name of the instance, unique on its Node.
 	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What it connects to.
+	// Kind of backend that it connects to.
 	Type *AdapterType `protobuf:"varint,2,opt,name=type,proto3,enum=iop.config.v1.AdapterType,oneof" json:"type,omitempty"`
 	// Whether the Node runs it.
 	Enabled *bool `protobuf:"varint,3,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// A label of the service behind it, for type openai_compat.
+	// Label of the service behind it, for type `openai_compat`.
 	Provider *string `protobuf:"bytes,4,opt,name=provider,proto3,oneof" json:"provider,omitempty"`
-	// The protocol that it speaks; unset: the type's own.
+	// Protocol that it speaks. Unset: the default of its type.
 	ProtocolProfile *ProtocolProfile `protobuf:"varint,5,opt,name=protocol_profile,json=protocolProfile,proto3,enum=iop.config.v1.ProtocolProfile,oneof" json:"protocol_profile,omitempty"`
-	// The backend's URL.
+	// URL of the backend.
 	BaseUrl *string `protobuf:"bytes,6,opt,name=base_url,json=baseUrl,proto3,oneof" json:"base_url,omitempty"`
-	// Headers that are sent to the backend. A value is a secret unless its header is known to be harmless.
+	// Headers sent to the backend. A value is a secret unless its header is known to be harmless.
 	Headers map[string]string `protobuf:"bytes,7,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The longest that one request to the backend may take, in milliseconds. 0 or more; 0: no limit.
+	// Timeout of one request to the backend, in milliseconds. 0: none.
 	RequestTimeoutMs *int64 `protobuf:"varint,8,opt,name=request_timeout_ms,json=requestTimeoutMs,proto3,oneof" json:"request_timeout_ms,omitempty"`
-	// Requests that may wait for a provider on this instance, where the provider sets none. 0 or more; 0: no waiting.
+	// Maximum number of queued requests per provider on this instance, unless the provider sets its own. 0: requests do
+	// not queue.
 	MaxQueue *int32 `protobuf:"varint,9,opt,name=max_queue,json=maxQueue,proto3,oneof" json:"max_queue,omitempty"`
-	// The longest that a request waits, in milliseconds, where the provider sets none. 0 or more; 0: no limit.
+	// Maximum time that a request stays queued, in milliseconds, unless the provider sets its own. 0: no limit.
 	QueueTimeoutMs *int64 `protobuf:"varint,10,opt,name=queue_timeout_ms,json=queueTimeoutMs,proto3,oneof" json:"queue_timeout_ms,omitempty"`
-	// The profile of the Node's software that a cli instance runs; never a command.
+	// Profile of the Node's software that an instance of type `cli` runs; never a command.
 	Profile       *string `protobuf:"bytes,11,opt,name=profile,proto3,oneof" json:"profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1914,43 +1916,42 @@ func (x *AdapterInstance) GetProfile() string {
 	return ""
 }
 
-// A resource on a Node that requests can be sent to.
+// A resource on a Node to which requests can be dispatched.
 type Provider struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's id, unique in the whole Edge config.
+	// Id of the provider, unique in the whole Edge config.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The type of its adapter.
+	// Type of its adapter instance.
 	Type *AdapterType `protobuf:"varint,2,opt,name=type,proto3,enum=iop.config.v1.AdapterType,oneof" json:"type,omitempty"`
-	// The kind of resource that it is.
+	// Kind of resource.
 	Category *ProviderCategory `protobuf:"varint,3,opt,name=category,proto3,enum=iop.config.v1.ProviderCategory,oneof" json:"category,omitempty"`
-	// The adapter instance of the same Node that it runs on.
+	// Name of the adapter instance, on the same Node, that it uses.
 	Adapter *string `protobuf:"bytes,4,opt,name=adapter,proto3,oneof" json:"adapter,omitempty"`
-	// The models that it serves, by their names at the backend. At least one, none twice.
+	// Models that it serves, by their names at the backend. At least one, without duplicates.
 	Models []string `protobuf:"bytes,5,rep,name=models,proto3" json:"models,omitempty"`
-	// How its health is found out.
+	// How its health is determined.
 	Health *HealthCheck `protobuf:"bytes,6,opt,name=health,proto3" json:"health,omitempty"`
-	// What can be done to it.
+	// Lifecycle operations that it supports.
 	LifecycleCapabilities []LifecycleCapability `protobuf:"varint,7,rep,packed,name=lifecycle_capabilities,json=lifecycleCapabilities,proto3,enum=iop.config.v1.LifecycleCapability" json:"lifecycle_capabilities,omitempty"`
-	// The most tokens that the served model takes. 1 or more.
+	// Context size of the served model, in tokens. At least 1.
 	ContextSize *int32 `protobuf:"varint,8,opt,name=context_size,json=contextSize,proto3,oneof" json:"context_size,omitempty"`
-	// Whether new requests are sent to it.
+	// Whether it receives new requests.
 	Enabled *bool `protobuf:"varint,9,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// Requests that it takes at once. 1 or more.
+	// Maximum number of concurrent requests. At least 1.
 	Capacity *int32 `protobuf:"varint,10,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
-	// Decides between providers with equally many requests in flight: the lower number first. 0 or more.
+	// Breaks ties between equally loaded providers: the lowest number wins. At least 0.
 	Priority *int32 `protobuf:"varint,11,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
-	// Requests that may wait for it. 0 or more; 0: no waiting.
+	// Maximum number of queued requests. 0: requests do not queue.
 	MaxQueue *int32 `protobuf:"varint,12,opt,name=max_queue,json=maxQueue,proto3,oneof" json:"max_queue,omitempty"`
-	// The longest that a request waits for it, in milliseconds. 0 or more; 0: no limit.
+	// Maximum time that a request stays queued, in milliseconds. 0: no limit.
 	QueueTimeoutMs *int64 `protobuf:"varint,13,opt,name=queue_timeout_ms,json=queueTimeoutMs,proto3,oneof" json:"queue_timeout_ms,omitempty"`
-	// Instead of `adapter`: the label of the service, for type openai_compat.
+	// Instead of `adapter`: label of the service, for type `openai_compat`.
 	Provider *string `protobuf:"bytes,14,opt,name=provider,proto3,oneof" json:"provider,omitempty"`
-	// Instead of `adapter`: the backend's URL.
+	// Instead of `adapter`: URL of the backend.
 	BaseUrl *string `protobuf:"bytes,15,opt,name=base_url,json=baseUrl,proto3,oneof" json:"base_url,omitempty"`
-	// Instead of `adapter`: headers that are sent to the backend. A value is a secret unless its header is known to be
-	// harmless.
+	// Instead of `adapter`: headers sent to the backend. A value is a secret unless its header is known to be harmless.
 	Headers map[string]string `protobuf:"bytes,16,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Instead of `adapter`: the longest that one request to the backend may take, in milliseconds. 0 or more; 0: no limit.
+	// Instead of `adapter`: timeout of one request to the backend, in milliseconds. 0: none.
 	RequestTimeoutMs *int64 `protobuf:"varint,17,opt,name=request_timeout_ms,json=requestTimeoutMs,proto3,oneof" json:"request_timeout_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -2105,22 +2106,22 @@ func (x *Provider) GetRequestTimeoutMs() int64 {
 	return 0
 }
 
-// How a provider's health is found out.
+// How the health of a provider is determined.
 type HealthCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The way.
+	// How health is determined.
 	Mode *HealthMode `protobuf:"varint,1,opt,name=mode,proto3,enum=iop.config.v1.HealthMode,oneof" json:"mode,omitempty"`
-	// The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; unset:
-	// the one that the kind of the adapter has.
+	// Path of active probes on the backend's host; it replaces the path of the backend's URL. Unset: the adapter type's
+	// own.
 	Path *string `protobuf:"bytes,2,opt,name=path,proto3,oneof" json:"path,omitempty"`
-	// Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy provider gets requests
-	// again. 1 or more.
+	// Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy provider receives
+	// requests again. At least 1.
 	IntervalMs *int64 `protobuf:"varint,3,opt,name=interval_ms,json=intervalMs,proto3,oneof" json:"interval_ms,omitempty"`
-	// The longest that a probe may take, in milliseconds. 1 or more.
+	// Timeout of a probe, in milliseconds. At least 1.
 	TimeoutMs *int64 `protobuf:"varint,4,opt,name=timeout_ms,json=timeoutMs,proto3,oneof" json:"timeout_ms,omitempty"`
-	// Good probes, or requests, in a row that make an unhealthy provider healthy. 1 or more.
+	// Number of consecutive successes after which an unhealthy provider is healthy. At least 1.
 	HealthyThreshold *int32 `protobuf:"varint,5,opt,name=healthy_threshold,json=healthyThreshold,proto3,oneof" json:"healthy_threshold,omitempty"`
-	// Bad probes, or requests, in a row that make a healthy provider unhealthy. 1 or more.
+	// Number of consecutive failures after which a healthy provider is unhealthy. At least 1.
 	UnhealthyThreshold *int32 `protobuf:"varint,6,opt,name=unhealthy_threshold,json=unhealthyThreshold,proto3,oneof" json:"unhealthy_threshold,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -2508,20 +2509,20 @@ const file_iop_config_v1_config_proto_rawDesc = "" +
 	"\x17HEALTH_MODE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10HEALTH_MODE_NONE\x10\x01\x12\x17\n" +
 	"\x13HEALTH_MODE_PASSIVE\x10\x02\x12\x16\n" +
-	"\x12HEALTH_MODE_ACTIVE\x10\x03B\xd7\x04\xea\xc4\x19\x96\x04\n" +
-	"\xc0\x01\n" +
+	"\x12HEALTH_MODE_ACTIVE\x10\x03B\xc8\x04\xea\xc4\x19\x87\x04\n" +
+	"\xbc\x01\n" +
 	"\x04Node\n" +
 	"\x0fAdapterInstance\n" +
-	"\bProvider\x12\acommand\x12\x04args\x12\x03env\x12\aworkdir\x12\vworking_dir\x12\x03cwd\x12\x05shell\x1agconfig starts no process: use an adapter of type cli and name a profile that the Node's software brings\n" +
-	"\xb9\x01\n" +
+	"\bProvider\x12\acommand\x12\x04args\x12\x03env\x12\aworkdir\x12\vworking_dir\x12\x03cwd\x12\x05shell\x1acconfig never starts a process: use an adapter of type cli and name a profile of the Node's software\n" +
+	"\xb0\x01\n" +
 	"\x04Node\n" +
 	"\x0fAdapterInstance\n" +
-	"\bProvider\x12\x04mode\x12\bterminal\x12\x03tty\x12\x03pty\x12\vresume_args\x12\routput_format\x1a`there is no interactive runtime any more: the profile of a cli adapter says how its command runs\n" +
-	"\x94\x01\n" +
+	"\bProvider\x12\x04mode\x12\bterminal\x12\x03tty\x12\x03pty\x12\vresume_args\x12\routput_format\x1aWthe interactive runtime is gone: the profile of a cli adapter says how its command runs\n" +
+	"\x92\x01\n" +
 	"\x04Node\n" +
 	"\x0fAdapterInstance\n" +
 	"\bProvider\x12\n" +
-	"automation\x12\x10automation_owner\x12\rowner_session\x12\x0eworkspace_root\x1a4the Edge owns no automation any more: remove the keyZ:github.com/iop-edge/iop-edge/gen/go/iop/config/v1;configv1b\x06proto3"
+	"automation\x12\x10automation_owner\x12\rowner_session\x12\x0eworkspace_root\x1a2the Edge no longer owns automation: remove the keyZ:github.com/iop-edge/iop-edge/gen/go/iop/config/v1;configv1b\x06proto3"
 
 var (
 	file_iop_config_v1_config_proto_rawDescOnce sync.Once

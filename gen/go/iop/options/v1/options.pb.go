@@ -4,11 +4,11 @@
 // 	protoc        (unknown)
 // source: iop/options/v1/options.proto
 
-// Field, message and enum value options that carry the whole policy of the Edge's configuration: how a field is read from
-// YAML, which values it may hold, whether it is a secret, and what a change of it costs.
+// Options of fields, messages and enum values. They carry the whole policy of the Edge's configuration: how a field is
+// read from YAML, which values are valid, whether it is a secret, and what changing it costs.
 //
-// These options are the only place where that policy is written down. The field table, the JSON Schema and the list of
-// refresh classes are generated from them.
+// Policy is declared here and nowhere else. The field table, the JSON Schema and the list of refresh classes are
+// generated from it.
 
 package optionsv1
 
@@ -28,15 +28,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a change of a field costs.
+// What changing a field costs.
 type RefreshClass int32
 
 const (
-	// Not declared. Code generation refuses a config field that ends here.
+	// Unspecified. Code generation refuses a config field without a class.
 	RefreshClass_REFRESH_CLASS_UNSPECIFIED RefreshClass = 0
-	// The change is taken up by the running Edge and cuts no request.
+	// The running Edge applies the change and interrupts no request.
 	RefreshClass_REFRESH_CLASS_LIVE RefreshClass = 1
-	// The change needs a restart of the Edge.
+	// The change requires a restart of the Edge.
 	RefreshClass_REFRESH_CLASS_RESTART RefreshClass = 2
 )
 
@@ -81,33 +81,33 @@ func (RefreshClass) EnumDescriptor() ([]byte, []int) {
 	return file_iop_options_v1_options_proto_rawDescGZIP(), []int{0}
 }
 
-// The form that a text must have.
+// The format of a string. Each value has one entry in `iop_edge/schema/formats.py`.
 type TextFormat int32
 
 const (
-	// Any text.
+	// Unspecified: any string.
 	TextFormat_TEXT_FORMAT_UNSPECIFIED TextFormat = 0
-	// Printable, without white space and control characters, 1 to 256 bytes of UTF-8.
+	// 1 to 256 bytes of UTF-8, printable, without white space or control characters.
 	TextFormat_TEXT_FORMAT_IDENTIFIER TextFormat = 1
-	// At least one character that is no white space, and no control character.
+	// At least one character that is not white space, and no control characters.
 	TextFormat_TEXT_FORMAT_NON_EMPTY TextFormat = 2
 	// An absolute http or https URL with a host.
 	TextFormat_TEXT_FORMAT_HTTP_URL TextFormat = 3
-	// host:port, [v6]:port or unix:PATH with a path of at most 107 bytes.
+	// `host:port`, `[v6]:port`, or `unix:PATH` with a path of at most 107 bytes.
 	TextFormat_TEXT_FORMAT_ADDRESS TextFormat = 4
-	// A header name: a token of RFC 9110.
+	// A header name: an RFC 9110 token.
 	TextFormat_TEXT_FORMAT_HEADER_NAME TextFormat = 5
-	// A mapping of header names to header values; a value holds no CR, LF or NUL.
+	// A map from header names to header values; values contain no CR, LF or NUL.
 	TextFormat_TEXT_FORMAT_HEADERS TextFormat = 6
-	// A SHA-256 digest in 64 hex digits; normalized to lower case.
+	// A SHA-256 digest as 64 hexadecimal digits, normalized to lower case.
 	TextFormat_TEXT_FORMAT_SHA256_HEX TextFormat = 7
 	// PEM text.
 	TextFormat_TEXT_FORMAT_PEM TextFormat = 8
-	// An authentication scheme (a token of RFC 9110), or the empty text.
+	// An authentication scheme (an RFC 9110 token), or the empty string.
 	TextFormat_TEXT_FORMAT_AUTH_SCHEME TextFormat = 9
-	// A path on an HTTP server, beginning with "/".
+	// A path on an HTTP server, starting with "/".
 	TextFormat_TEXT_FORMAT_HTTP_PATH TextFormat = 10
-	// A bearer token: printable ASCII without a space at its ends, which is all that the metadata of a call can carry.
+	// A bearer token: printable ASCII without spaces around it, which is all that call metadata can carry.
 	TextFormat_TEXT_FORMAT_BEARER_TOKEN TextFormat = 11
 )
 
@@ -170,15 +170,15 @@ func (TextFormat) EnumDescriptor() ([]byte, []int) {
 	return file_iop_options_v1_options_proto_rawDescGZIP(), []int{1}
 }
 
-// Within what a value may stand only once.
+// The scope in which a value is unique.
 type UniqueScope int32
 
 const (
-	// The value may repeat.
+	// Unspecified: values may repeat.
 	UniqueScope_UNIQUE_SCOPE_UNSPECIFIED UniqueScope = 0
-	// Once in the list that holds the message.
+	// Unique in the list that contains the message.
 	UniqueScope_UNIQUE_SCOPE_LIST UniqueScope = 1
-	// Once in the whole Edge config.
+	// Unique in the whole Edge config.
 	UniqueScope_UNIQUE_SCOPE_EDGE UniqueScope = 2
 )
 
@@ -223,54 +223,54 @@ func (UniqueScope) EnumDescriptor() ([]byte, []int) {
 	return file_iop_options_v1_options_proto_rawDescGZIP(), []int{2}
 }
 
-// The policy of one field.
+// Policy of one field.
 type FieldRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What a change of the field costs; unset takes the class of the message that declares the field.
+	// What changing the field costs; unset takes the class of the message that declares the field.
 	Refresh RefreshClass `protobuf:"varint,1,opt,name=refresh,proto3,enum=iop.options.v1.RefreshClass" json:"refresh,omitempty"`
-	// The value of a field that is left out, written as it would be in YAML.
+	// The value of a field that is left out, as written in YAML.
 	DefaultValue *string `protobuf:"bytes,2,opt,name=default_value,json=defaultValue,proto3,oneof" json:"default_value,omitempty"`
-	// The default counts only when this sibling, a bool, is true.
+	// The default applies only when this sibling field, a bool, is true.
 	DefaultIf string `protobuf:"bytes,3,opt,name=default_if,json=defaultIf,proto3" json:"default_if,omitempty"`
-	// The field must be given.
+	// The field must be set.
 	Required bool `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
-	// The field names its message among the others of the list: lists of such messages merge and diff by it.
+	// The field identifies its message within a list; lists of such messages are merged and compared by it.
 	Identity bool `protobuf:"varint,5,opt,name=identity,proto3" json:"identity,omitempty"`
-	// The identity of what the text names: "adapter" or "provider". References are not allowed in such a field.
+	// What the string names by its identity: "adapter" or "provider". References are not allowed in such a field.
 	RefersTo string `protobuf:"bytes,6,opt,name=refers_to,json=refersTo,proto3" json:"refers_to,omitempty"`
-	// A secret: never shown, and never raw in a tracked file. In a map, each value is a secret.
+	// A secret: never printed, and never written in a tracked file. In a map, every value is a secret.
 	Sensitive bool `protobuf:"varint,7,opt,name=sensitive,proto3" json:"sensitive,omitempty"`
-	// Keys of a sensitive map whose values are no secrets, compared without case.
+	// Keys of a sensitive map whose values are not secrets. Compared case-insensitively.
 	HarmlessKeys []string `protobuf:"bytes,8,rep,name=harmless_keys,json=harmlessKeys,proto3" json:"harmless_keys,omitempty"`
-	// Not a secret, but hidden where a source line is quoted, since people put a secret there by mistake.
+	// Not a secret, but hidden where a source line is quoted, because people put secrets here by mistake.
 	Masked bool `protobuf:"varint,9,opt,name=masked,proto3" json:"masked,omitempty"`
-	// The form of a text, of each item of a list of texts, or of a map.
+	// The format of a string, of each item of a list of strings, or of a map.
 	Format TextFormat `protobuf:"varint,10,opt,name=format,proto3,enum=iop.options.v1.TextFormat" json:"format,omitempty"`
-	// The number is greater than this.
+	// Exclusive minimum.
 	Gt *int64 `protobuf:"varint,11,opt,name=gt,proto3,oneof" json:"gt,omitempty"`
-	// The number is this or greater.
+	// Minimum.
 	Gte *int64 `protobuf:"varint,12,opt,name=gte,proto3,oneof" json:"gte,omitempty"`
-	// The number is this or less.
+	// Maximum.
 	Lte *int64 `protobuf:"varint,13,opt,name=lte,proto3,oneof" json:"lte,omitempty"`
-	// The list has at least so many items.
+	// Minimum number of items.
 	MinItems uint32 `protobuf:"varint,14,opt,name=min_items,json=minItems,proto3" json:"min_items,omitempty"`
-	// No item of the list stands there twice.
+	// List items must be unique.
 	UniqueItems bool `protobuf:"varint,15,opt,name=unique_items,json=uniqueItems,proto3" json:"unique_items,omitempty"`
-	// The order of the list means nothing.
+	// The order of the list does not matter.
 	Unordered bool `protobuf:"varint,16,opt,name=unordered,proto3" json:"unordered,omitempty"`
-	// Within what the value is unique.
+	// The scope in which the value is unique.
 	Unique UniqueScope `protobuf:"varint,17,opt,name=unique,proto3,enum=iop.options.v1.UniqueScope" json:"unique,omitempty"`
-	// Other spellings of the key, accepted when a file is read.
+	// Other spellings of the key that are accepted in files.
 	Aliases []string `protobuf:"bytes,18,rep,name=aliases,proto3" json:"aliases,omitempty"`
-	// A list that may also be written as a mapping.
+	// How the list may be written as a mapping instead.
 	MappingForm *MappingForm `protobuf:"bytes,19,opt,name=mapping_form,json=mappingForm,proto3" json:"mapping_form,omitempty"`
-	// Words of the enum are accepted in any case and with "-" for "_".
+	// Enum values are accepted in any case, and with "-" for "_".
 	LooseSpelling bool `protobuf:"varint,20,opt,name=loose_spelling,json=looseSpelling,proto3" json:"loose_spelling,omitempty"`
-	// Keys of the map are the same when they differ only in case.
+	// Map keys are case-insensitive.
 	CaselessKeys bool `protobuf:"varint,21,opt,name=caseless_keys,json=caselessKeys,proto3" json:"caseless_keys,omitempty"`
-	// The rules of the field of the same name in this message (its full name) hold here too.
+	// The full name of a message; the rules of its field of the same name apply here too.
 	Like string `protobuf:"bytes,22,opt,name=like,proto3" json:"like,omitempty"`
-	// Accepted in a file and moved by normalizing to the message that `like` names; a normalized config never holds it.
+	// Accepted in files only: normalizing moves the field to the message that `like` names.
 	Shorthand     bool `protobuf:"varint,23,opt,name=shorthand,proto3" json:"shorthand,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -470,11 +470,11 @@ func (x *FieldRules) GetShorthand() bool {
 // How a list of messages is written as a mapping.
 type MappingForm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The field of the item that the mapping's key fills.
+	// The item's field that the mapping's key sets.
 	KeyField string `protobuf:"bytes,1,opt,name=key_field,json=keyField,proto3" json:"key_field,omitempty"`
-	// The field of the item that a scalar value fills; unset where the values are items, or lists of items, themselves.
+	// The item's field that a scalar value sets; unset if the mapping's values are items or lists of items.
 	ValueField string `protobuf:"bytes,2,opt,name=value_field,json=valueField,proto3" json:"value_field,omitempty"`
-	// The field of the item that is the key again when the key has a single item without it.
+	// The item's field that defaults to the key if the key has a single item.
 	NameField     string `protobuf:"bytes,3,opt,name=name_field,json=nameField,proto3" json:"name_field,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -531,12 +531,12 @@ func (x *MappingForm) GetNameField() string {
 	return ""
 }
 
-// The policy that the fields of one message share.
+// Policy shared by the fields of one message.
 type MessageRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The refresh class of the message's fields that declare none.
+	// The refresh class of fields that declare none.
 	Refresh RefreshClass `protobuf:"varint,1,opt,name=refresh,proto3,enum=iop.options.v1.RefreshClass" json:"refresh,omitempty"`
-	// The field that a scalar in place of the message fills.
+	// The field that is set if a scalar is written in place of the message.
 	ScalarForm    string `protobuf:"bytes,2,opt,name=scalar_form,json=scalarForm,proto3" json:"scalar_form,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -586,10 +586,10 @@ func (x *MessageRules) GetScalarForm() string {
 	return ""
 }
 
-// The policy that several messages of a file share.
+// Policy shared by several messages of a file.
 type FileRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Keys of old releases that are refused.
+	// Keys of old releases that are rejected.
 	Legacy        []*LegacyKeys `protobuf:"bytes,1,rep,name=legacy,proto3" json:"legacy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -632,14 +632,14 @@ func (x *FileRules) GetLegacy() []*LegacyKeys {
 	return nil
 }
 
-// Keys that stood in some messages once, and what replaced them.
+// Keys of old releases, and what replaced them.
 type LegacyKeys struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The messages.
+	// The names of the messages that had the keys.
 	Messages []string `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The keys.
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
-	// What to do instead: the message that a user reads.
+	// What to do instead, as a user reads it.
 	Replacement   string `protobuf:"bytes,3,opt,name=replacement,proto3" json:"replacement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -696,16 +696,16 @@ func (x *LegacyKeys) GetReplacement() string {
 	return ""
 }
 
-// The policy of one word of an enum.
+// Policy of one enum value.
 type EnumValueRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Other words that are read as this one.
+	// Other spellings of the value.
 	Aliases []string `protobuf:"bytes,1,rep,name=aliases,proto3" json:"aliases,omitempty"`
 	// For an adapter type: the protocol profiles that it speaks, the default first.
 	Profiles []string `protobuf:"bytes,2,rep,name=profiles,proto3" json:"profiles,omitempty"`
-	// For an adapter type: the fields that an instance of it must have.
+	// For an adapter type: the fields that an instance must set.
 	Requires []string `protobuf:"bytes,3,rep,name=requires,proto3" json:"requires,omitempty"`
-	// For an adapter type: the fields that mean nothing to it, and are refused.
+	// For an adapter type: the fields that do not apply to it and are rejected.
 	Refuses       []string `protobuf:"bytes,4,rep,name=refuses,proto3" json:"refuses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -806,7 +806,7 @@ var file_iop_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 
 // Extension fields to descriptorpb.FileOptions.
 var (
-	// The policy that several messages of a file share.
+	// Policy shared by several messages of a file.
 	//
 	// optional iop.options.v1.FileRules file = 52301;
 	E_File = &file_iop_options_v1_options_proto_extTypes[0]
@@ -814,7 +814,7 @@ var (
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// The policy of one field.
+	// Policy of one field.
 	//
 	// optional iop.options.v1.FieldRules field = 52301;
 	E_Field = &file_iop_options_v1_options_proto_extTypes[1]
@@ -822,7 +822,7 @@ var (
 
 // Extension fields to descriptorpb.MessageOptions.
 var (
-	// The policy that the fields of one message share.
+	// Policy shared by the fields of one message.
 	//
 	// optional iop.options.v1.MessageRules message = 52301;
 	E_Message = &file_iop_options_v1_options_proto_extTypes[2]
@@ -830,7 +830,7 @@ var (
 
 // Extension fields to descriptorpb.EnumValueOptions.
 var (
-	// The policy of one word of an enum.
+	// Policy of one enum value.
 	//
 	// optional iop.options.v1.EnumValueRules enum_value = 52301;
 	E_EnumValue = &file_iop_options_v1_options_proto_extTypes[3]

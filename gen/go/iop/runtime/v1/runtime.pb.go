@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: iop/runtime/v1/runtime.proto
 
-// What the Edge tells a Node, and what the Node answers.
+// The protocol between an Edge and its Nodes.
 
 package runtimev1
 
@@ -25,15 +25,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What is done with a payload.
+// What to do with a payload.
 type NodeConfigRefreshMode int32
 
 const (
-	// Not said; refused.
+	// Unspecified; rejected.
 	NodeConfigRefreshMode_NODE_CONFIG_REFRESH_MODE_UNSPECIFIED NodeConfigRefreshMode = 0
 	// Check only.
 	NodeConfigRefreshMode_NODE_CONFIG_REFRESH_MODE_DRY_RUN NodeConfigRefreshMode = 1
-	// Check and run.
+	// Check, and run if valid.
 	NodeConfigRefreshMode_NODE_CONFIG_REFRESH_MODE_COMMIT NodeConfigRefreshMode = 2
 )
 
@@ -78,19 +78,19 @@ func (NodeConfigRefreshMode) EnumDescriptor() ([]byte, []int) {
 	return file_iop_runtime_v1_runtime_proto_rawDescGZIP(), []int{0}
 }
 
-// How a push ended.
+// The outcome of a push.
 type NodeConfigRefreshOutcome int32
 
 const (
-	// Not said.
+	// Unspecified.
 	NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_UNSPECIFIED NodeConfigRefreshOutcome = 0
-	// The Node runs the payload; after a check: it would.
+	// The Node runs the payload or, for a dry run, would.
 	NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_COMMITTED NodeConfigRefreshOutcome = 1
-	// The Node ran this content already.
+	// The Node already ran this payload.
 	NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_UNCHANGED NodeConfigRefreshOutcome = 2
-	// The Node cannot take the payload while it runs.
+	// The Node must restart to run the payload.
 	NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_RESTART_REQUIRED NodeConfigRefreshOutcome = 3
-	// The Node refuses the payload and runs what it ran.
+	// The Node rejects the payload and keeps running the previous one.
 	NodeConfigRefreshOutcome_NODE_CONFIG_REFRESH_OUTCOME_REJECTED NodeConfigRefreshOutcome = 4
 )
 
@@ -143,13 +143,13 @@ func (NodeConfigRefreshOutcome) EnumDescriptor() ([]byte, []int) {
 type ResourceHealthState int32
 
 const (
-	// Not said.
+	// Unspecified.
 	ResourceHealthState_RESOURCE_HEALTH_STATE_UNSPECIFIED ResourceHealthState = 0
-	// It serves.
+	// It works.
 	ResourceHealthState_RESOURCE_HEALTH_STATE_HEALTHY ResourceHealthState = 1
-	// It does not.
+	// It fails.
 	ResourceHealthState_RESOURCE_HEALTH_STATE_UNHEALTHY ResourceHealthState = 2
-	// Nothing is known yet.
+	// Not determined yet.
 	ResourceHealthState_RESOURCE_HEALTH_STATE_UNKNOWN ResourceHealthState = 3
 )
 
@@ -196,16 +196,16 @@ func (ResourceHealthState) EnumDescriptor() ([]byte, []int) {
 	return file_iop_runtime_v1_runtime_proto_rawDescGZIP(), []int{2}
 }
 
-// Who is calling.
+// Identifies the Edge.
 type HandshakeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version of this protocol that the Edge speaks.
+	// Protocol version of the Edge.
 	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
 	// The Edge's id.
 	EdgeId string `protobuf:"bytes,2,opt,name=edge_id,json=edgeId,proto3" json:"edge_id,omitempty"`
-	// A random id of the Edge's process: a second process with the same Edge id is told apart by it.
+	// Random id of the Edge's process, which tells apart two processes with the same Edge id.
 	EdgeInstanceId string `protobuf:"bytes,3,opt,name=edge_instance_id,json=edgeInstanceId,proto3" json:"edge_instance_id,omitempty"`
-	// Take the Node over from another Edge id.
+	// Take the Node over from another Edge.
 	TakeOver      bool `protobuf:"varint,4,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -269,18 +269,18 @@ func (x *HandshakeRequest) GetTakeOver() bool {
 	return false
 }
 
-// Whom the Edge has reached.
+// Identifies the Node.
 type HandshakeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version of this protocol that the Node speaks.
+	// Protocol version of the Node.
 	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
 	// The Node's id.
 	NodeId string `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// What the Node runs now.
+	// What the Node runs.
 	Running *RunningPayload `protobuf:"bytes,3,opt,name=running,proto3" json:"running,omitempty"`
-	// The version of the Node's software.
+	// Version of the Node's software.
 	SoftwareVersion string `protobuf:"bytes,4,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
-	// A random id of the Node's process: a Node that was restarted is told apart by it from one that was only out of reach.
+	// Random id of the Node's process, which tells a restart from a lost connection.
 	NodeInstanceId string `protobuf:"bytes,5,opt,name=node_instance_id,json=nodeInstanceId,proto3" json:"node_instance_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -354,11 +354,11 @@ func (x *HandshakeResponse) GetNodeInstanceId() string {
 // What a Node runs. All fields are empty before the first payload.
 type RunningPayload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The generation of the last payload that was taken.
+	// Generation of the last committed payload.
 	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The hash that came with it.
+	// Hash that came with it.
 	PayloadHash []byte `protobuf:"bytes,2,opt,name=payload_hash,json=payloadHash,proto3" json:"payload_hash,omitempty"`
-	// The revision that came with it.
+	// Revision that came with it.
 	Revision      uint64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -415,20 +415,20 @@ func (x *RunningPayload) GetRevision() uint64 {
 	return 0
 }
 
-// One push.
+// One push of a payload.
 type NodeConfigRefreshRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Edge's id.
 	EdgeId string `protobuf:"bytes,1,opt,name=edge_id,json=edgeId,proto3" json:"edge_id,omitempty"`
-	// The id of the Edge's process.
+	// The random id of the Edge's process.
 	EdgeInstanceId string `protobuf:"bytes,2,opt,name=edge_instance_id,json=edgeInstanceId,proto3" json:"edge_instance_id,omitempty"`
 	// What is done with the payload.
 	Mode NodeConfigRefreshMode `protobuf:"varint,3,opt,name=mode,proto3,enum=iop.runtime.v1.NodeConfigRefreshMode" json:"mode,omitempty"`
-	// Orders the pushes of an Edge to a Node: one more with each attempt.
+	// Orders an Edge's pushes to a Node: one higher with each attempt.
 	Generation uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The revision of the Edge's config that the payload belongs to.
+	// Revision of the Edge's config to which the payload belongs.
 	Revision uint64 `protobuf:"varint,5,opt,name=revision,proto3" json:"revision,omitempty"`
-	// A tag of the payload's content; equal content has an equal tag as long as the Edge keeps its key.
+	// Keyed hash of the payload. Equal payloads have equal hashes as long as the Edge keeps its key.
 	PayloadHash []byte `protobuf:"bytes,6,opt,name=payload_hash,json=payloadHash,proto3" json:"payload_hash,omitempty"`
 	// The payload.
 	Payload       *NodeConfigPayload `protobuf:"bytes,7,opt,name=payload,proto3" json:"payload,omitempty"`
@@ -515,14 +515,14 @@ func (x *NodeConfigRefreshRequest) GetPayload() *NodeConfigPayload {
 	return nil
 }
 
-// The answer to a push.
+// The outcome of a push.
 type NodeConfigRefreshResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How it ended.
+	// The outcome.
 	Outcome NodeConfigRefreshOutcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=iop.runtime.v1.NodeConfigRefreshOutcome" json:"outcome,omitempty"`
-	// What the Node runs after it.
+	// What the Node runs now.
 	Running *RunningPayload `protobuf:"bytes,2,opt,name=running,proto3" json:"running,omitempty"`
-	// Why, where the payload was not taken.
+	// Why the payload was not committed.
 	Violations    []*NodeViolation `protobuf:"bytes,3,rep,name=violations,proto3" json:"violations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -579,14 +579,14 @@ func (x *NodeConfigRefreshResponse) GetViolations() []*NodeViolation {
 	return nil
 }
 
-// One reason why a Node does not take a payload.
+// One reason why a Node rejects a payload.
 type NodeViolation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rule that is broken.
+	// Id of the violated rule.
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// The path in the payload.
+	// Path within the payload.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// What is wrong, without any secret.
+	// What is wrong. Contains no secret.
 	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -643,7 +643,7 @@ func (x *NodeViolation) GetMessage() string {
 	return ""
 }
 
-// Asks what a Node runs.
+// Requests the Node's status.
 type NodeConfigStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -680,20 +680,20 @@ func (*NodeConfigStatusRequest) Descriptor() ([]byte, []int) {
 	return file_iop_runtime_v1_runtime_proto_rawDescGZIP(), []int{6}
 }
 
-// What a Node runs.
+// The Node's status.
 type NodeConfigStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Node's id.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The Edge that it belongs to; empty before the first handshake.
+	// The Edge that the Node belongs to; empty before the first handshake.
 	EdgeId string `protobuf:"bytes,2,opt,name=edge_id,json=edgeId,proto3" json:"edge_id,omitempty"`
-	// What it runs.
+	// The running payload.
 	Running *RunningPayload `protobuf:"bytes,3,opt,name=running,proto3" json:"running,omitempty"`
-	// The names of the adapter instances that it runs, sorted.
+	// Names of the running adapter instances, sorted.
 	Adapters []string `protobuf:"bytes,4,rep,name=adapters,proto3" json:"adapters,omitempty"`
-	// The ids of the resources that it runs, sorted.
+	// Ids of the running resources, sorted.
 	Resources []string `protobuf:"bytes,5,rep,name=resources,proto3" json:"resources,omitempty"`
-	// Adapter sets that were swapped out and still drain.
+	// Number of replaced adapter sets that are still draining.
 	DrainingSets  uint32 `protobuf:"varint,6,opt,name=draining_sets,json=drainingSets,proto3" json:"draining_sets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -771,12 +771,12 @@ func (x *NodeConfigStatusResponse) GetDrainingSets() uint32 {
 	return 0
 }
 
-// Asks for the health of a Node's resources.
+// Subscribes to the health of a Node's resources.
 type WatchHealthRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The Edge's id.
 	EdgeId string `protobuf:"bytes,1,opt,name=edge_id,json=edgeId,proto3" json:"edge_id,omitempty"`
-	// The id of the Edge's process.
+	// The random id of the Edge's process.
 	EdgeInstanceId string `protobuf:"bytes,2,opt,name=edge_instance_id,json=edgeInstanceId,proto3" json:"edge_instance_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -831,9 +831,9 @@ type ResourceHealth struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id.
 	ProviderId string `protobuf:"bytes,1,opt,name=provider_id,json=providerId,proto3" json:"provider_id,omitempty"`
-	// Its state.
+	// Its health.
 	State ResourceHealthState `protobuf:"varint,2,opt,name=state,proto3,enum=iop.runtime.v1.ResourceHealthState" json:"state,omitempty"`
-	// What the last probe said, without any secret.
+	// Result of the last probe. Contains no secret.
 	Detail        string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -893,10 +893,10 @@ func (x *ResourceHealth) GetDetail() string {
 // Health reports.
 type WatchHealthResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The generation that the reports belong to.
+	// Generation to which the reports belong.
 	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The resources: all at first, and all again once another generation runs, then those that changed. At most 1,000 in
-	// one message; the others follow.
+	// All resources at first and after each new generation, then those that changed. At most 1,000 per message; the rest
+	// follows.
 	Resources     []*ResourceHealth `protobuf:"bytes,2,rep,name=resources,proto3" json:"resources,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -946,16 +946,17 @@ func (x *WatchHealthResponse) GetResources() []*ResourceHealth {
 	return nil
 }
 
-// All that a Node executes. It holds nothing that the Edge owns: no capacity, priority, queue, enabled mark or model policy.
+// Everything that a Node executes, and nothing that the Edge keeps to itself: no capacity, priority, queue, `enabled`
+// or model policy.
 type NodeConfigPayload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The Node that it is for.
+	// Id of the Node that it is for.
 	NodeId string `protobuf:"bytes,1,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
-	// The enabled adapter instances, by name.
+	// The enabled adapter instances, sorted by name.
 	Adapters []*AdapterConfig `protobuf:"bytes,2,rep,name=adapters,proto3" json:"adapters,omitempty"`
-	// The resources, by provider id; those of disabled providers too.
+	// The resources, sorted by provider id, including those of disabled providers.
 	Resources []*Resource `protobuf:"bytes,3,rep,name=resources,proto3" json:"resources,omitempty"`
-	// What the Node as a whole is told.
+	// Settings of the Node as a whole.
 	Runtime       *NodeRuntimeConfig `protobuf:"bytes,4,opt,name=runtime,proto3" json:"runtime,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1022,9 +1023,9 @@ func (x *NodeConfigPayload) GetRuntime() *NodeRuntimeConfig {
 // One adapter instance.
 type AdapterConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
+	// Name of the instance.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it connects to, and how.
+	// The kind of backend and how to reach it.
 	//
 	// Types that are valid to be assigned to Config:
 	//
@@ -1147,7 +1148,7 @@ type AdapterConfig_LlamaCpp struct {
 }
 
 type AdapterConfig_OpenaiCompat struct {
-	// A service with an API in the manner of OpenAI's.
+	// A service with an OpenAI-compatible API.
 	OpenaiCompat *OpenAICompatAdapterConfig `protobuf:"bytes,5,opt,name=openai_compat,json=openaiCompat,proto3,oneof"`
 }
 
@@ -1169,13 +1170,13 @@ func (*AdapterConfig_Cli) isAdapterConfig_Config() {}
 // A connection to an Ollama server.
 type OllamaAdapterConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's URL.
+	// URL of the server.
 	BaseUrl string `protobuf:"bytes,1,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
-	// Headers that are sent to it.
+	// Headers sent with each request.
 	Headers map[string]string `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The protocol.
+	// Protocol to speak.
 	ProtocolProfile v1.ProtocolProfile `protobuf:"varint,3,opt,name=protocol_profile,json=protocolProfile,proto3,enum=iop.config.v1.ProtocolProfile" json:"protocol_profile,omitempty"`
-	// The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+	// Timeout of one request, in milliseconds. Unset: the adapter's own.
 	RequestTimeoutMs *int64 `protobuf:"varint,4,opt,name=request_timeout_ms,json=requestTimeoutMs,proto3,oneof" json:"request_timeout_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1242,13 +1243,13 @@ func (x *OllamaAdapterConfig) GetRequestTimeoutMs() int64 {
 // A connection to a vLLM server.
 type VllmAdapterConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's URL.
+	// URL of the server.
 	BaseUrl string `protobuf:"bytes,1,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
-	// Headers that are sent to it.
+	// Headers sent with each request.
 	Headers map[string]string `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The protocol.
+	// Protocol to speak.
 	ProtocolProfile v1.ProtocolProfile `protobuf:"varint,3,opt,name=protocol_profile,json=protocolProfile,proto3,enum=iop.config.v1.ProtocolProfile" json:"protocol_profile,omitempty"`
-	// The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+	// Timeout of one request, in milliseconds. Unset: the adapter's own.
 	RequestTimeoutMs *int64 `protobuf:"varint,4,opt,name=request_timeout_ms,json=requestTimeoutMs,proto3,oneof" json:"request_timeout_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1315,13 +1316,13 @@ func (x *VllmAdapterConfig) GetRequestTimeoutMs() int64 {
 // A connection to a llama.cpp server.
 type LlamaCppAdapterConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's URL.
+	// URL of the server.
 	BaseUrl string `protobuf:"bytes,1,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
-	// Headers that are sent to it.
+	// Headers sent with each request.
 	Headers map[string]string `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The protocol.
+	// Protocol to speak.
 	ProtocolProfile v1.ProtocolProfile `protobuf:"varint,3,opt,name=protocol_profile,json=protocolProfile,proto3,enum=iop.config.v1.ProtocolProfile" json:"protocol_profile,omitempty"`
-	// The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+	// Timeout of one request, in milliseconds. Unset: the adapter's own.
 	RequestTimeoutMs *int64 `protobuf:"varint,4,opt,name=request_timeout_ms,json=requestTimeoutMs,proto3,oneof" json:"request_timeout_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1385,18 +1386,18 @@ func (x *LlamaCppAdapterConfig) GetRequestTimeoutMs() int64 {
 	return 0
 }
 
-// A connection to a service with an API in the manner of OpenAI's.
+// A connection to a service with an OpenAI-compatible API.
 type OpenAICompatAdapterConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's URL.
+	// URL of the service.
 	BaseUrl string `protobuf:"bytes,1,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
-	// Headers that are sent to it.
+	// Headers sent with each request.
 	Headers map[string]string `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The protocol.
+	// Protocol to speak.
 	ProtocolProfile v1.ProtocolProfile `protobuf:"varint,3,opt,name=protocol_profile,json=protocolProfile,proto3,enum=iop.config.v1.ProtocolProfile" json:"protocol_profile,omitempty"`
-	// The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+	// Timeout of one request, in milliseconds. Unset: the adapter's own.
 	RequestTimeoutMs *int64 `protobuf:"varint,4,opt,name=request_timeout_ms,json=requestTimeoutMs,proto3,oneof" json:"request_timeout_ms,omitempty"`
-	// The label of the service: the given one, else the type alias that the instance was written with, else empty.
+	// Label of the service: the configured one, else the type alias in the config, else empty.
 	Provider      string `protobuf:"bytes,5,opt,name=provider,proto3" json:"provider,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1470,11 +1471,11 @@ func (x *OpenAICompatAdapterConfig) GetProvider() string {
 // A command-line agent.
 type CliAdapterConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The profile of the Node's software.
+	// Profile of the Node's software.
 	Profile string `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
-	// The protocol.
+	// Protocol to speak.
 	ProtocolProfile v1.ProtocolProfile `protobuf:"varint,2,opt,name=protocol_profile,json=protocolProfile,proto3,enum=iop.config.v1.ProtocolProfile" json:"protocol_profile,omitempty"`
-	// The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+	// Timeout of one request, in milliseconds. Unset: the adapter's own.
 	RequestTimeoutMs *int64 `protobuf:"varint,3,opt,name=request_timeout_ms,json=requestTimeoutMs,proto3,oneof" json:"request_timeout_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1536,15 +1537,15 @@ type Resource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The provider's id.
 	ProviderId string `protobuf:"bytes,1,opt,name=provider_id,json=providerId,proto3" json:"provider_id,omitempty"`
-	// The name of the adapter instance that it runs on; empty for a disabled provider without one.
+	// Name of the adapter instance that it uses; empty for a disabled provider without one.
 	Adapter string `protobuf:"bytes,2,opt,name=adapter,proto3" json:"adapter,omitempty"`
-	// The models that it serves.
+	// Models that it serves.
 	Models []string `protobuf:"bytes,3,rep,name=models,proto3" json:"models,omitempty"`
-	// How its health is found out.
+	// How its health is determined.
 	Health *ResourceHealthCheck `protobuf:"bytes,4,opt,name=health,proto3" json:"health,omitempty"`
-	// What can be done to it, in the order of the enum.
+	// Lifecycle operations that it supports, in the order of the enum.
 	LifecycleCapabilities []v1.LifecycleCapability `protobuf:"varint,5,rep,packed,name=lifecycle_capabilities,json=lifecycleCapabilities,proto3,enum=iop.config.v1.LifecycleCapability" json:"lifecycle_capabilities,omitempty"`
-	// The most tokens that the served model takes; unset: not limited by config.
+	// Context size of the served model, in tokens. Unset: not limited by the config.
 	ContextSize   *int32 `protobuf:"varint,6,opt,name=context_size,json=contextSize,proto3,oneof" json:"context_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1622,22 +1623,22 @@ func (x *Resource) GetContextSize() int32 {
 	return 0
 }
 
-// How a resource's health is found out.
+// How the health of a resource is determined.
 type ResourceHealthCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The way.
+	// How health is determined.
 	Mode v1.HealthMode `protobuf:"varint,1,opt,name=mode,proto3,enum=iop.config.v1.HealthMode" json:"mode,omitempty"`
-	// The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; empty:
-	// the one that the kind of the adapter has.
+	// Path of active probes on the backend's host; it replaces the path of the backend's URL. Empty: the adapter type's
+	// own.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	// Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy resource is to be
-	// tried again: it is reported as unknown, and the next result decides.
+	// Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy resource is
+	// reported as unknown, so that it is tried again.
 	IntervalMs int64 `protobuf:"varint,3,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
-	// The longest that a probe may take, in milliseconds.
+	// Timeout of a probe, in milliseconds.
 	TimeoutMs int64 `protobuf:"varint,4,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
-	// Good probes, or requests, in a row that make an unhealthy resource healthy.
+	// Number of consecutive successes after which an unhealthy resource is healthy.
 	HealthyThreshold int32 `protobuf:"varint,5,opt,name=healthy_threshold,json=healthyThreshold,proto3" json:"healthy_threshold,omitempty"`
-	// Bad probes, or requests, in a row that make a healthy resource unhealthy.
+	// Number of consecutive failures after which a healthy resource is unhealthy.
 	UnhealthyThreshold int32 `protobuf:"varint,6,opt,name=unhealthy_threshold,json=unhealthyThreshold,proto3" json:"unhealthy_threshold,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -1715,10 +1716,10 @@ func (x *ResourceHealthCheck) GetUnhealthyThreshold() int32 {
 	return 0
 }
 
-// What a Node as a whole is told.
+// Settings of a Node as a whole.
 type NodeRuntimeConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Requests that the Node runs at once; 0: no limit of the Node's own.
+	// Maximum number of concurrent requests on the Node. 0: unlimited.
 	Concurrency   int32 `protobuf:"varint,1,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

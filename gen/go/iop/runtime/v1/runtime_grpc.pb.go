@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: iop/runtime/v1/runtime.proto
 
-// What the Edge tells a Node, and what the Node answers.
+// The protocol between an Edge and its Nodes.
 
 package runtimev1
 
@@ -31,17 +31,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// A Node's side: it takes its whole configuration from one Edge. Every call carries the Node's token as
-// `authorization: Bearer <token>` in its metadata.
+// Served by a Node, which takes its whole configuration from one Edge. Every call carries the Node's token in its
+// metadata, as `authorization: Bearer <token>`.
 type NodeConfigServiceClient interface {
-	// Opens a session: who is calling, which protocol it speaks, and what the Node runs now.
+	// Opens a session: exchanges identities, protocol versions, and what the Node runs.
 	Handshake(ctx context.Context, in *HandshakeRequest, opts ...grpc.CallOption) (*HandshakeResponse, error)
-	// Checks a payload, or checks and runs it.
+	// Checks a payload, or checks and commits it.
 	NodeConfigRefresh(ctx context.Context, in *NodeConfigRefreshRequest, opts ...grpc.CallOption) (*NodeConfigRefreshResponse, error)
-	// What the Node runs now.
+	// What the Node runs.
 	NodeConfigStatus(ctx context.Context, in *NodeConfigStatusRequest, opts ...grpc.CallOption) (*NodeConfigStatusResponse, error)
-	// The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
-	// as this stream.
+	// Streams the health of resources: of all of them for each generation, then of those that change. The session lasts
+	// as long as this stream.
 	WatchHealth(ctx context.Context, in *WatchHealthRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchHealthResponse], error)
 }
 
@@ -106,17 +106,17 @@ type NodeConfigService_WatchHealthClient = grpc.ServerStreamingClient[WatchHealt
 // All implementations must embed UnimplementedNodeConfigServiceServer
 // for forward compatibility.
 //
-// A Node's side: it takes its whole configuration from one Edge. Every call carries the Node's token as
-// `authorization: Bearer <token>` in its metadata.
+// Served by a Node, which takes its whole configuration from one Edge. Every call carries the Node's token in its
+// metadata, as `authorization: Bearer <token>`.
 type NodeConfigServiceServer interface {
-	// Opens a session: who is calling, which protocol it speaks, and what the Node runs now.
+	// Opens a session: exchanges identities, protocol versions, and what the Node runs.
 	Handshake(context.Context, *HandshakeRequest) (*HandshakeResponse, error)
-	// Checks a payload, or checks and runs it.
+	// Checks a payload, or checks and commits it.
 	NodeConfigRefresh(context.Context, *NodeConfigRefreshRequest) (*NodeConfigRefreshResponse, error)
-	// What the Node runs now.
+	// What the Node runs.
 	NodeConfigStatus(context.Context, *NodeConfigStatusRequest) (*NodeConfigStatusResponse, error)
-	// The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
-	// as this stream.
+	// Streams the health of resources: of all of them for each generation, then of those that change. The session lasts
+	// as long as this stream.
 	WatchHealth(*WatchHealthRequest, grpc.ServerStreamingServer[WatchHealthResponse]) error
 	mustEmbedUnimplementedNodeConfigServiceServer()
 }

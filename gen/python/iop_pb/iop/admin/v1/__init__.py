@@ -71,17 +71,17 @@ class ChangeClass(betterproto2.Enum):
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     LIVE = 1
     """
-    Taken up by the running Edge.
+    The running Edge applies it.
     """
 
     RESTART = 2
     """
-    Needs a restart of the Edge.
+    It requires a restart of the Edge.
     """
 
     @classmethod
@@ -103,27 +103,27 @@ class ChangeClass(betterproto2.Enum):
 
 class ChangeKind(betterproto2.Enum):
     """
-    What happened to a path.
+    The kind of a change.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     ADDED = 1
     """
-    An item that was not there.
+    An item was added.
     """
 
     REMOVED = 2
     """
-    An item that is gone.
+    An item was removed.
     """
 
     MODIFIED = 3
     """
-    A value that differs.
+    A value was modified.
     """
 
     @classmethod
@@ -147,12 +147,12 @@ class ChangeKind(betterproto2.Enum):
 
 class DispatchKind(betterproto2.Enum):
     """
-    What a request's model names.
+    What the model of a request refers to.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     MODEL = 1
@@ -184,17 +184,17 @@ class DispatchKind(betterproto2.Enum):
 
 class NodeConnection(betterproto2.Enum):
     """
-    How a Node is connected.
+    The state of the connection to a Node.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     CONNECTING = 1
     """
-    The Edge dials it.
+    The Edge is connecting to it.
     """
 
     CONNECTED = 2
@@ -204,17 +204,17 @@ class NodeConnection(betterproto2.Enum):
 
     UNREACHABLE = 3
     """
-    It cannot be reached; the Edge tries again.
+    It cannot be reached; the Edge retries.
     """
 
     REFUSED = 4
     """
-    It refuses the Edge: token, certificate, protocol or another Edge; the Edge tries again slowly.
+    It refuses the Edge's token, certificate, protocol or identity; the Edge retries slowly.
     """
 
     DIVERGED = 5
     """
-    It is connected and refuses its payload.
+    It is connected but rejects its payload.
     """
 
     @classmethod
@@ -242,52 +242,52 @@ class NodeConnection(betterproto2.Enum):
 
 class NodeOutcome(betterproto2.Enum):
     """
-    What became of a Node in a refresh.
+    The outcome of a refresh on a Node.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     COMMITTED = 1
     """
-    It runs the new payload; in a dry run: it would.
+    It runs the new payload or, for a dry run, would.
     """
 
     UNCHANGED = 2
     """
-    It ran this payload already.
+    It already ran this payload.
     """
 
     REJECTED = 3
     """
-    It refuses the payload.
+    It rejects the payload.
     """
 
     RESTART_REQUIRED = 4
     """
-    It cannot take the payload while it runs.
+    It must restart to run the payload.
     """
 
     UNREACHABLE = 5
     """
-    It could not be asked; it gets the payload when it is back.
+    It could not be reached; it receives the payload when it returns.
     """
 
     UNKNOWN = 6
     """
-    It was lost between check and commit; it gets the payload when it is back.
+    The connection was lost between check and commit; it receives the payload when it returns.
     """
 
     ROLLED_BACK = 7
     """
-    It runs what it ran before, after it had taken the new payload.
+    It had committed the new payload and was put back to the previous one.
     """
 
     ROLLBACK_FAILED = 8
     """
-    It could not be put back; it gets the old payload when it is back.
+    It could not be put back; it receives the previous payload when it returns.
     """
 
     @classmethod
@@ -326,27 +326,27 @@ class ProviderHealth(betterproto2.Enum):
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     HEALTHY = 1
     """
-    It serves.
+    It works.
     """
 
     UNHEALTHY = 2
     """
-    It does not.
+    It fails.
     """
 
     UNKNOWN = 3
     """
-    Nothing is known.
+    Not determined.
     """
 
     DISABLED = 4
     """
-    It is disabled by config.
+    It is disabled in the config.
     """
 
     @classmethod
@@ -372,37 +372,37 @@ class ProviderHealth(betterproto2.Enum):
 
 class ProviderState(betterproto2.Enum):
     """
-    What a provider is good for now.
+    The availability of a provider.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     AVAILABLE = 1
     """
-    It takes a request.
+    It can take a request.
     """
 
     BUSY = 2
     """
-    It has as many requests as it takes.
+    It runs as many requests as its capacity.
     """
 
     UNHEALTHY = 3
     """
-    Its health is bad.
+    It is unhealthy.
     """
 
     UNREACHABLE = 4
     """
-    Its Node cannot be reached, or refuses its payload.
+    Its Node is unreachable, or rejects its payload.
     """
 
     DISABLED = 5
     """
-    It is disabled by config.
+    It is disabled in the config.
     """
 
     @classmethod
@@ -430,22 +430,22 @@ class ProviderState(betterproto2.Enum):
 
 class RefreshMode(betterproto2.Enum):
     """
-    What a refresh does.
+    Dry run or apply.
     """
 
     UNSPECIFIED = 0
     """
-    Not said; rejected.
+    Unspecified; rejected.
     """
 
     DRY_RUN = 1
     """
-    Say what an apply would do.
+    Report what applying would do.
     """
 
     APPLY = 2
     """
-    Do it.
+    Apply the candidate.
     """
 
     @classmethod
@@ -467,27 +467,27 @@ class RefreshMode(betterproto2.Enum):
 
 class RefreshStatus(betterproto2.Enum):
     """
-    How a refresh ended.
+    The outcome of a refresh.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     APPLIED = 1
     """
-    The candidate runs, or would.
+    The candidate runs or, for a dry run, would.
     """
 
     RESTART_REQUIRED = 2
     """
-    Something in the candidate needs a restart.
+    The candidate has changes that require a restart.
     """
 
     REJECTED = 3
     """
-    The candidate is refused; what ran before runs.
+    The candidate is rejected; the previous config stays in force.
     """
 
     @classmethod
@@ -511,42 +511,42 @@ class RefreshStatus(betterproto2.Enum):
 
 class RefusalReason(betterproto2.Enum):
     """
-    Why a request gets no provider.
+    Why a request is refused.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     UNKNOWN = 1
     """
-    There is no such model group or route.
+    No model group or route has this id.
     """
 
     NO_PROVIDER = 2
     """
-    Every provider is disabled, unreachable or unhealthy, or there is none.
+    No provider is enabled, reachable and not unhealthy.
     """
 
     BUSY = 3
     """
-    Every provider is full, and the request was not to wait.
+    Every provider is busy, and the request does not wait.
     """
 
     QUEUE_FULL = 4
     """
-    Every provider is full, and so is its queue.
+    Every provider is busy, and its queue is full.
     """
 
     TIMEOUT = 5
     """
-    It has waited as long as it may.
+    The request was queued for too long.
     """
 
     CLOSED = 6
     """
-    The Edge stops.
+    The Edge is shutting down.
     """
 
     @classmethod
@@ -584,35 +584,35 @@ class Change(betterproto2.Message):
         1, betterproto2.TYPE_STRING
     )
     """
-    The path; items of lists by their identity.
+    Path of the field; list items are named by their identity.
     """
 
     kind: "ChangeKind" = betterproto2.field(
         2, betterproto2.TYPE_ENUM, default_factory=lambda: ChangeKind(0)
     )
     """
-    What happened.
+    Kind of the change.
     """
 
     before_json: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The old value as JSON, redacted; unset: there was none.
+    Old value as JSON, redacted. Unset: none.
     """
 
     after_json: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         4, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The new value as JSON, redacted; unset: there is none.
+    New value as JSON, redacted. Unset: none.
     """
 
     refresh_class: "ChangeClass" = betterproto2.field(
         5, betterproto2.TYPE_ENUM, default_factory=lambda: ChangeClass(0)
     )
     """
-    What it costs.
+    What the change costs.
     """
 
 
@@ -622,7 +622,7 @@ default_message_pool.register_message("iop.admin.v1", "Change", Change)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class CheckReport(betterproto2.Message):
     """
-    What `iop-edge config check` prints.
+    The report of `iop-edge config check`.
     """
 
     ok: "bool" = betterproto2.field(1, betterproto2.TYPE_BOOL)
@@ -634,21 +634,21 @@ class CheckReport(betterproto2.Message):
         2, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The rules that it breaks.
+    Violated rules.
     """
 
     warnings: "list[Violation]" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    What somebody should look at.
+    Warnings.
     """
 
     total: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(4, betterproto2.TYPE_UINT32)
     )
     """
-    How many violations there are, listed or not.
+    Number of violations, including those not listed.
     """
 
 
@@ -658,31 +658,31 @@ default_message_pool.register_message("iop.admin.v1", "CheckReport", CheckReport
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ConfigLayer(betterproto2.Message):
     """
-    One file of a candidate, unresolved.
+    One file of a candidate config, with its references unresolved.
     """
 
     name: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The file's name as the user gave it; errors carry it.
+    File name as the user gave it; violations quote it.
     """
 
     content: "bytes" = betterproto2.field(2, betterproto2.TYPE_BYTES)
     """
-    The bytes of the file; a private overlay holds secrets.
+    Content of the file. A private overlay contains secrets.
     """
 
     private: "bool" = betterproto2.field(3, betterproto2.TYPE_BOOL)
     """
-    Whether it is a private overlay.
+    Whether the file is a private overlay.
     """
 
     base_dir: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         4, betterproto2.TYPE_STRING
     )
     """
-    The directory that its file references are relative to, on the Edge's machine.
+    Directory, on the Edge's machine, to which its file references are relative.
     """
 
 
@@ -699,7 +699,7 @@ class ConfirmRequest(betterproto2.Message):
         1, betterproto2.TYPE_UINT64, optional=True
     )
     """
-    Only when this is the running revision.
+    Proceed only if this is the running revision.
     """
 
 
@@ -709,7 +709,7 @@ default_message_pool.register_message("iop.admin.v1", "ConfirmRequest", ConfirmR
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ConfirmResponse(betterproto2.Message):
     """
-    Whether the running revision stays.
+    Whether the running revision is confirmed.
     """
 
     revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
@@ -721,7 +721,7 @@ class ConfirmResponse(betterproto2.Message):
 
     confirmed: "bool" = betterproto2.field(2, betterproto2.TYPE_BOOL)
     """
-    Whether it has been confirmed, now or before; false: it is another one, or none that waited for it.
+    Whether it is confirmed, by this call or before. False: another revision runs, or it was not awaiting confirmation.
     """
 
 
@@ -733,7 +733,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class DispatchCandidate(betterproto2.Message):
     """
-    A provider that serves what is asked for.
+    A provider that serves the requested model.
     """
 
     provider_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -747,21 +747,21 @@ class DispatchCandidate(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    The Node that it is on.
+    Id of its Node.
     """
 
     target: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    What its backend knows the model as.
+    Name of the model at its backend.
     """
 
     status: "ProviderState" = betterproto2.field(
         4, betterproto2.TYPE_ENUM, default_factory=lambda: ProviderState(0)
     )
     """
-    What it is good for now.
+    Its availability.
     """
 
     health: "ProviderHealth" = betterproto2.field(
@@ -775,61 +775,61 @@ class DispatchCandidate(betterproto2.Message):
         betterproto2.field(6, betterproto2.TYPE_UINT32)
     )
     """
-    Requests that it runs.
+    Number of running requests.
     """
 
     capacity: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
         betterproto2.field(7, betterproto2.TYPE_INT32)
     )
     """
-    Requests that it takes at once; 0 when disabled.
+    Maximum number of concurrent requests. 0 if disabled.
     """
 
     priority: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
         betterproto2.field(8, betterproto2.TYPE_INT32)
     )
     """
-    Its priority: the lower number first.
+    Its priority; the lowest number wins.
     """
 
     queued: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(9, betterproto2.TYPE_UINT32)
     )
     """
-    Requests that wait for it.
+    Number of queued requests.
     """
 
     max_queue: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
         betterproto2.field(10, betterproto2.TYPE_INT32)
     )
     """
-    Requests that may wait for it at once.
+    Maximum number of queued requests.
     """
 
     queue_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         11, betterproto2.TYPE_INT64, optional=True
     )
     """
-    How long one waits for it at most, in milliseconds; unset: as long as its caller does.
+    Maximum time that a request stays queued, in milliseconds. Unset: as long as its caller waits.
     """
 
     rank: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)] | None" = (
         betterproto2.field(12, betterproto2.TYPE_UINT32, optional=True)
     )
     """
-    Its place, from 1, in the order in which the free ones would be chosen; unset: it is not free.
+    Rank, from 1, among the available candidates. Unset: it is not available.
     """
 
     enters_queue: "bool" = betterproto2.field(13, betterproto2.TYPE_BOOL)
     """
-    Whether the new request would wait for it.
+    Whether the request would queue for it.
     """
 
     reason: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         14, betterproto2.TYPE_STRING
     )
     """
-    Why it would or would not be chosen, for a person.
+    Human-readable reason why it would or would not be chosen.
     """
 
 
@@ -841,63 +841,63 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class DispatchExplanation(betterproto2.Message):
     """
-    What would become of a new request: it goes to a provider, or it waits, or it is refused.
+    How a new request would be dispatched: to a provider, to queues, or not at all.
     """
 
     model: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The model that was asked for.
+    The requested model.
     """
 
     kind: "DispatchKind | None" = betterproto2.field(
         2, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    What it names; unset: nothing.
+    What the model refers to. Unset: nothing.
     """
 
     chosen: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The provider that would be chosen; unset: none is free.
+    Id of the provider that would be chosen. Unset: none is available.
     """
 
     queues: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         4, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The ids of the providers that the request would wait for.
+    Ids of the providers for which the request would queue.
     """
 
     refusal: "RefusalReason | None" = betterproto2.field(
         5, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    Why it would be refused; unset: it is not.
+    Why the request would be refused. Unset: it would not.
     """
 
     candidates: "list[DispatchCandidate]" = betterproto2.field(
         6, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    Who serves it, in the order of the config.
+    Providers that serve the model, in the order of the config.
     """
 
     known_models: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         7, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The ids of all model groups, sorted, where the model names nothing.
+    Sorted ids of all model groups, if the model refers to nothing.
     """
 
     known_routes: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         8, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The ids of all routes, sorted, where the model names nothing.
+    Sorted ids of all routes, if the model refers to nothing.
     """
 
 
@@ -909,14 +909,14 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ExplainDispatchRequest(betterproto2.Message):
     """
-    Asks what would become of a new request.
+    Asks how a new request would be dispatched.
     """
 
     model: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The model as a request names it: the id of a model group, or else of a route.
+    Model as a request names it: the id of a model group or of a route.
     """
 
 
@@ -928,7 +928,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ExplainDispatchResponse(betterproto2.Message):
     """
-    What would become of a new request.
+    How a new request would be dispatched.
     """
 
     explanation: "DispatchExplanation | None" = betterproto2.field(
@@ -947,7 +947,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class GetStatusRequest(betterproto2.Message):
     """
-    Asks what runs.
+    Requests the Edge's status.
     """
 
     pass
@@ -961,14 +961,14 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class GetStatusResponse(betterproto2.Message):
     """
-    What runs.
+    The Edge's status.
     """
 
     snapshot: "StatusSnapshot | None" = betterproto2.field(
         1, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    The snapshot.
+    The status.
     """
 
 
@@ -987,35 +987,35 @@ class HistoryEntry(betterproto2.Message):
         betterproto2.field(1, betterproto2.TYPE_UINT64)
     )
     """
-    Numbers the attempts.
+    Sequence number.
     """
 
     at_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = (
         betterproto2.field(2, betterproto2.TYPE_INT64)
     )
     """
-    When, in milliseconds since 1970 UTC.
+    Time, in milliseconds since the Unix epoch.
     """
 
     actor: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    Who asked: a user of the machine, a certificate's name, or the trigger.
+    Who made the attempt: a local user, the name in a client certificate, or the trigger.
     """
 
     trigger: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         4, betterproto2.TYPE_STRING
     )
     """
-    What asked: start, refresh, reload, watch, rollback or revert.
+    What triggered it: start, refresh, reload, watch, rollback or revert.
     """
 
     status: "RefreshStatus" = betterproto2.field(
         5, betterproto2.TYPE_ENUM, default_factory=lambda: RefreshStatus(0)
     )
     """
-    How it ended.
+    The outcome.
     """
 
     committed: "bool" = betterproto2.field(6, betterproto2.TYPE_BOOL)
@@ -1027,42 +1027,42 @@ class HistoryEntry(betterproto2.Message):
         betterproto2.field(7, betterproto2.TYPE_UINT64)
     )
     """
-    The running revision before.
+    Running revision before.
     """
 
     revision_after: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(8, betterproto2.TYPE_UINT64)
     )
     """
-    The running revision after.
+    Running revision after.
     """
 
     base_hash: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         9, betterproto2.TYPE_STRING
     )
     """
-    The hash of the config before.
+    Hash of the config before.
     """
 
     candidate_hash: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         10, betterproto2.TYPE_STRING
     )
     """
-    The hash of the candidate.
+    Hash of the candidate.
     """
 
     paths: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         11, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The changed paths, without values.
+    Changed paths, without values.
     """
 
     rules: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         12, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The rules that the candidate broke.
+    Ids of the rules that the candidate violated.
     """
 
 
@@ -1072,14 +1072,14 @@ default_message_pool.register_message("iop.admin.v1", "HistoryEntry", HistoryEnt
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ListHistoryRequest(betterproto2.Message):
     """
-    Asks for past attempts.
+    Requests past attempts.
     """
 
     limit: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(1, betterproto2.TYPE_UINT32)
     )
     """
-    At most so many; 0: 100.
+    Maximum number of entries. 0: 100.
     """
 
 
@@ -1098,7 +1098,7 @@ class ListHistoryResponse(betterproto2.Message):
         1, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The attempts, the newest first.
+    The attempts, newest first.
     """
 
 
@@ -1110,28 +1110,28 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class MessageMask(betterproto2.Message):
     """
-    The changes of one message.
+    The changed fields of one message.
     """
 
     path: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The path of the message; empty: the root.
+    Path of the message. Empty: the root.
     """
 
     live: "___google__protobuf__.FieldMask | None" = betterproto2.field(
         2, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    Its fields with live changes.
+    Fields with live changes.
     """
 
     restart: "___google__protobuf__.FieldMask | None" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    Its fields with changes that need a restart.
+    Fields with changes that require a restart.
     """
 
 
@@ -1141,7 +1141,7 @@ default_message_pool.register_message("iop.admin.v1", "MessageMask", MessageMask
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeReport(betterproto2.Message):
     """
-    What became of one Node in a refresh.
+    The outcome of a refresh on one Node.
     """
 
     node_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -1155,21 +1155,21 @@ class NodeReport(betterproto2.Message):
         2, betterproto2.TYPE_ENUM, default_factory=lambda: NodeOutcome(0)
     )
     """
-    How it ended.
+    The outcome.
     """
 
     reason: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    Why, for a person.
+    Human-readable reason.
     """
 
     generation: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(4, betterproto2.TYPE_UINT64)
     )
     """
-    The generation that the Node runs; 0: not known.
+    Generation that the Node runs. 0: unknown.
     """
 
 
@@ -1179,7 +1179,7 @@ default_message_pool.register_message("iop.admin.v1", "NodeReport", NodeReport)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeStatus(betterproto2.Message):
     """
-    One Node.
+    The status of one Node.
     """
 
     node_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -1193,47 +1193,47 @@ class NodeStatus(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    Its name for people.
+    Display name.
     """
 
     address: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    Its address.
+    Address at which the Edge connects to it.
     """
 
     connection: "NodeConnection" = betterproto2.field(
         4, betterproto2.TYPE_ENUM, default_factory=lambda: NodeConnection(0)
     )
     """
-    How it is connected.
+    State of the connection.
     """
 
     generation: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(5, betterproto2.TYPE_UINT64)
     )
     """
-    The generation that it acknowledged last.
+    Generation that it acknowledged last.
     """
 
     revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(6, betterproto2.TYPE_UINT64)
     )
     """
-    The revision that it runs.
+    Revision that it runs.
     """
 
     in_sync: "bool" = betterproto2.field(7, betterproto2.TYPE_BOOL)
     """
-    Whether it runs what it should.
+    Whether it runs the payload that it should run.
     """
 
     last_error: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         8, betterproto2.TYPE_STRING
     )
     """
-    The last fault, for a person; empty: none.
+    Human-readable description of the last failure. Empty: none.
     """
 
 
@@ -1243,7 +1243,7 @@ default_message_pool.register_message("iop.admin.v1", "NodeStatus", NodeStatus)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ProviderStatus(betterproto2.Message):
     """
-    One provider.
+    The status of one provider.
     """
 
     provider_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -1257,14 +1257,14 @@ class ProviderStatus(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    The Node that it is on.
+    Id of its Node.
     """
 
     status: "ProviderState" = betterproto2.field(
         3, betterproto2.TYPE_ENUM, default_factory=lambda: ProviderState(0)
     )
     """
-    What it is good for now.
+    Its availability.
     """
 
     health: "ProviderHealth" = betterproto2.field(
@@ -1278,42 +1278,42 @@ class ProviderStatus(betterproto2.Message):
         betterproto2.field(5, betterproto2.TYPE_INT32)
     )
     """
-    Requests that it takes at once; 0 when disabled.
+    Maximum number of concurrent requests. 0 if disabled.
     """
 
     in_flight: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(6, betterproto2.TYPE_UINT32)
     )
     """
-    Requests that it runs.
+    Number of running requests.
     """
 
     queued: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(7, betterproto2.TYPE_UINT32)
     )
     """
-    Requests that wait for it.
+    Number of queued requests.
     """
 
     priority: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
         betterproto2.field(8, betterproto2.TYPE_INT32)
     )
     """
-    Its priority: the lower number first.
+    Its priority; the lowest number wins.
     """
 
     models: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         9, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The models that it serves, by their names at the backend.
+    Models that it serves, by their names at the backend.
     """
 
     health_detail: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         10, betterproto2.TYPE_STRING
     )
     """
-    What its Node saw last of its health, for a person; empty where there is nothing to say.
+    Human-readable result of the last health check. May be empty.
     """
 
 
@@ -1323,38 +1323,38 @@ default_message_pool.register_message("iop.admin.v1", "ProviderStatus", Provider
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class RefreshOptions(betterproto2.Message):
     """
-    How a refresh is carried out.
+    Options of a refresh.
     """
 
     expected_revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)] | None" = betterproto2.field(
         1, betterproto2.TYPE_UINT64, optional=True
     )
     """
-    Only when this is the running revision.
+    Proceed only if this is the running revision.
     """
 
     expected_candidate: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         2, betterproto2.TYPE_STRING
     )
     """
-    Only when this is the hash of the candidate.
+    Proceed only if this is the hash of the candidate.
     """
 
     live_only: "bool" = betterproto2.field(3, betterproto2.TYPE_BOOL)
     """
-    Apply the live part of a candidate that needs a restart.
+    Apply the live part of a candidate that requires a restart.
     """
 
     require_all: "bool" = betterproto2.field(4, betterproto2.TYPE_BOOL)
     """
-    An unreachable Node rejects the refresh.
+    Reject the refresh if a Node is unreachable.
     """
 
     confirm_within_ms: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(5, betterproto2.TYPE_UINT64)
     )
     """
-    Go back to what ran before, unless the revision is confirmed within so many milliseconds; 0: keep it.
+    Revert to the previous config unless the revision is confirmed within this time, in milliseconds. 0: never.
     """
 
 
@@ -1371,21 +1371,21 @@ class RefreshRequest(betterproto2.Message):
         1, betterproto2.TYPE_ENUM, default_factory=lambda: RefreshMode(0)
     )
     """
-    Say, or do.
+    Dry run or apply.
     """
 
     layers: "list[ConfigLayer]" = betterproto2.field(
         2, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The candidate; none: the Edge reads its own files again.
+    Files of the candidate. Empty: the Edge reloads its own files.
     """
 
     options: "RefreshOptions | None" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    How.
+    Options.
     """
 
 
@@ -1395,7 +1395,7 @@ default_message_pool.register_message("iop.admin.v1", "RefreshRequest", RefreshR
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class RefreshResponse(betterproto2.Message):
     """
-    The answer to a proposal.
+    The result of a refresh.
     """
 
     result: "RefreshResult | None" = betterproto2.field(
@@ -1414,14 +1414,14 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class RefreshResult(betterproto2.Message):
     """
-    The result of a refresh. Every list is sorted, and the same for the same input.
+    The result of a refresh. Lists are sorted; equal inputs give equal results.
     """
 
     status: "RefreshStatus" = betterproto2.field(
         1, betterproto2.TYPE_ENUM, default_factory=lambda: RefreshStatus(0)
     )
     """
-    How it ended.
+    The outcome.
     """
 
     mode: "RefreshMode" = betterproto2.field(
@@ -1440,56 +1440,56 @@ class RefreshResult(betterproto2.Message):
         betterproto2.field(4, betterproto2.TYPE_UINT64)
     )
     """
-    The running revision before.
+    Running revision before.
     """
 
     revision_after: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(5, betterproto2.TYPE_UINT64)
     )
     """
-    The running revision after.
+    Running revision after.
     """
 
     candidate_hash: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         6, betterproto2.TYPE_STRING
     )
     """
-    The hash of the candidate; empty: it did not load.
+    Hash of the candidate. Empty: it did not load.
     """
 
     changes: "list[Change]" = betterproto2.field(
         7, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    What differs between running and candidate.
+    Differences between the running config and the candidate.
     """
 
     masks: "list[MessageMask]" = betterproto2.field(
         8, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The same as field masks, one a message.
+    The same differences as field masks, one entry per message.
     """
 
     changed_nodes: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         9, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    Ids of the Nodes with a change.
+    Ids of changed Nodes.
     """
 
     changed_providers: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         10, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    Ids of the providers with a change.
+    Ids of changed providers.
     """
 
     changed_models: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         11, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    Ids of the models with a change.
+    Ids of changed models.
     """
 
     violations: "list[Violation]" = betterproto2.field(
@@ -1503,28 +1503,28 @@ class RefreshResult(betterproto2.Message):
         13, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    What somebody should look at.
+    Warnings.
     """
 
     pending: "list[Change]" = betterproto2.field(
         14, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    Changes that wait for a restart.
+    Changes that await a restart.
     """
 
     reports: "list[NodeReport]" = betterproto2.field(
         15, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    What became of each Node.
+    The outcome on each Node.
     """
 
     violations_total: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(16, betterproto2.TYPE_UINT32)
     )
     """
-    How many violations there are, listed or not.
+    Number of violations, including those not listed.
     """
 
 
@@ -1534,28 +1534,28 @@ default_message_pool.register_message("iop.admin.v1", "RefreshResult", RefreshRe
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class RollbackRequest(betterproto2.Message):
     """
-    Asks for the config of an old revision.
+    Proposes the config of an old revision.
     """
 
     revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(1, betterproto2.TYPE_UINT64)
     )
     """
-    The revision.
+    The revision to return to.
     """
 
     mode: "RefreshMode" = betterproto2.field(
         2, betterproto2.TYPE_ENUM, default_factory=lambda: RefreshMode(0)
     )
     """
-    Say, or do.
+    Dry run or apply.
     """
 
     options: "RefreshOptions | None" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    How.
+    Options.
     """
 
 
@@ -1567,7 +1567,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class RollbackResponse(betterproto2.Message):
     """
-    The answer to a rollback.
+    The result of a rollback.
     """
 
     result: "RefreshResult | None" = betterproto2.field(
@@ -1586,7 +1586,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class StatusSnapshot(betterproto2.Message):
     """
-    What an Edge runs.
+    The status of an Edge.
     """
 
     edge_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -1607,61 +1607,61 @@ class StatusSnapshot(betterproto2.Message):
         3, betterproto2.TYPE_STRING
     )
     """
-    The hash of the running config.
+    Hash of the running config.
     """
 
     started_at_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = (
         betterproto2.field(4, betterproto2.TYPE_INT64)
     )
     """
-    When the process started, in milliseconds since 1970 UTC.
+    Start time of the process, in milliseconds since the Unix epoch.
     """
 
     drift: "bool" = betterproto2.field(5, betterproto2.TYPE_BOOL)
     """
-    Whether what runs differs from the Edge's own files.
+    Whether the running config differs from the Edge's own files.
     """
 
     drift_error: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         6, betterproto2.TYPE_STRING
     )
     """
-    Why the own files could not be compared; empty: they could.
+    Why the running config could not be compared with the Edge's own files. Empty: it could.
     """
 
     pending: "list[Change]" = betterproto2.field(
         7, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    Changes that wait for a restart.
+    Changes that await a restart.
     """
 
     nodes: "list[NodeStatus]" = betterproto2.field(
         8, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The Nodes, by id.
+    The Nodes, sorted by id.
     """
 
     providers: "list[ProviderStatus]" = betterproto2.field(
         9, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The providers, by id.
+    The providers, sorted by id.
     """
 
     confirm_until_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = betterproto2.field(
         10, betterproto2.TYPE_INT64
     )
     """
-    When the running revision is reverted unless it is confirmed, in milliseconds since 1970 UTC; 0: it stays.
+    Time at which the running revision is reverted unless confirmed, in milliseconds since the Unix epoch. 0: never.
     """
 
     reverts_to: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(11, betterproto2.TYPE_UINT64)
     )
     """
-    The revision whose config comes back then; 0: none.
+    Revision whose config would be restored then. 0: none.
     """
 
 
@@ -1671,56 +1671,56 @@ default_message_pool.register_message("iop.admin.v1", "StatusSnapshot", StatusSn
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Violation(betterproto2.Message):
     """
-    A rule that a config breaks.
+    A rule that a config violates.
     """
 
     rule: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The rule's id.
+    Id of the rule.
     """
 
     path: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         2, betterproto2.TYPE_STRING
     )
     """
-    The path of the field.
+    Path of the field.
     """
 
     file: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    The file.
+    Name of the file.
     """
 
     line: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(4, betterproto2.TYPE_UINT32)
     )
     """
-    The line, from 1; 0: not known.
+    Line, from 1. 0: unknown.
     """
 
     column: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(5, betterproto2.TYPE_UINT32)
     )
     """
-    The column in code points, from 1; 0: not known.
+    Column in code points, from 1. 0: unknown.
     """
 
     message: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         6, betterproto2.TYPE_STRING
     )
     """
-    What is wrong, without any secret.
+    What is wrong. Contains no secret.
     """
 
     hint: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         7, betterproto2.TYPE_STRING
     )
     """
-    What to do; may be empty.
+    How to fix it. May be empty.
     """
 
 
@@ -1741,7 +1741,7 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "RefreshResponse":
         """
-        Proposes a config: says what it would do, or does it.
+        Proposes a config: reports what applying it would do, or applies it.
         """
 
         return await self._unary_unary(
@@ -1762,7 +1762,7 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "GetStatusResponse":
         """
-        What runs now.
+        Returns what runs.
         """
 
         if message is None:
@@ -1786,7 +1786,7 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "ListHistoryResponse":
         """
-        The attempts of the past, the newest first.
+        Lists past attempts, newest first.
         """
 
         return await self._unary_unary(
@@ -1807,7 +1807,7 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "RollbackResponse":
         """
-        A refresh to the config of an old revision.
+        Refreshes to the config of an old revision.
         """
 
         return await self._unary_unary(
@@ -1828,7 +1828,7 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "ConfirmResponse":
         """
-        Keeps a revision that would otherwise be reverted.
+        Confirms a revision that would otherwise be reverted.
         """
 
         return await self._unary_unary(
@@ -1849,7 +1849,7 @@ class EdgeAdminServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "ExplainDispatchResponse":
         """
-        What would become of a new request now, and why; nothing is taken.
+        Explains how a new request would be dispatched now. Nothing is dispatched.
         """
 
         return await self._unary_unary(
@@ -1872,14 +1872,14 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
 
     async def refresh(self, message: "RefreshRequest") -> "RefreshResponse":
         """
-        Proposes a config: says what it would do, or does it.
+        Proposes a config: reports what applying it would do, or applies it.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
     async def get_status(self, message: "GetStatusRequest") -> "GetStatusResponse":
         """
-        What runs now.
+        Returns what runs.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
@@ -1888,21 +1888,21 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
         self, message: "ListHistoryRequest"
     ) -> "ListHistoryResponse":
         """
-        The attempts of the past, the newest first.
+        Lists past attempts, newest first.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
     async def rollback(self, message: "RollbackRequest") -> "RollbackResponse":
         """
-        A refresh to the config of an old revision.
+        Refreshes to the config of an old revision.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
 
     async def confirm(self, message: "ConfirmRequest") -> "ConfirmResponse":
         """
-        Keeps a revision that would otherwise be reverted.
+        Confirms a revision that would otherwise be reverted.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
@@ -1911,7 +1911,7 @@ class EdgeAdminServiceBase(betterproto2_grpclib.ServiceBase):
         self, message: "ExplainDispatchRequest"
     ) -> "ExplainDispatchResponse":
         """
-        What would become of a new request now, and why; nothing is taken.
+        Explains how a new request would be dispatched now. Nothing is dispatched.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)

@@ -48,12 +48,12 @@ betterproto2.check_compiler_version(_COMPILER_VERSION)
 
 class AdapterType(betterproto2.Enum):
     """
-    What an adapter instance connects to.
+    The kind of backend that an adapter instance connects to.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     OLLAMA = 1
@@ -73,12 +73,12 @@ class AdapterType(betterproto2.Enum):
 
     OPENAI_COMPAT = 4
     """
-    Any service with an API in the manner of OpenAI's.
+    Any service with an OpenAI-compatible API.
     """
 
     CLI = 5
     """
-    A command-line agent that the Node's software knows by a profile.
+    A command-line agent, configured by a profile of the Node's software.
     """
 
     @classmethod
@@ -106,27 +106,27 @@ class AdapterType(betterproto2.Enum):
 
 class HealthMode(betterproto2.Enum):
     """
-    How a provider's health is found out.
+    How the health of a provider is determined.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     NONE = 1
     """
-    Not at all: the provider counts as healthy.
+    Health is not checked: the provider counts as healthy.
     """
 
     PASSIVE = 2
     """
-    From the requests that it answers.
+    From the outcome of requests.
     """
 
     ACTIVE = 3
     """
-    By probes of the Node.
+    By probes that the Node sends.
     """
 
     @classmethod
@@ -150,12 +150,12 @@ class HealthMode(betterproto2.Enum):
 
 class LifecycleCapability(betterproto2.Enum):
     """
-    What can be done to a resource over its lifetime.
+    An operation on the lifecycle of a resource.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     LOAD = 1
@@ -185,12 +185,12 @@ class LifecycleCapability(betterproto2.Enum):
 
     DRAIN = 6
     """
-    Let running requests end and take no new ones.
+    Finish running requests and accept no new ones.
     """
 
     PULL = 7
     """
-    Fetch a model.
+    Download a model.
     """
 
     @classmethod
@@ -222,22 +222,22 @@ class LifecycleCapability(betterproto2.Enum):
 
 class LogFormat(betterproto2.Enum):
     """
-    How a log line is written.
+    The format of log lines.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     JSON = 1
     """
-    One JSON object a line.
+    One JSON object per line.
     """
 
     TEXT = 2
     """
-    For people.
+    Human-readable text.
     """
 
     @classmethod
@@ -259,12 +259,12 @@ class LogFormat(betterproto2.Enum):
 
 class LogLevel(betterproto2.Enum):
     """
-    How much is logged.
+    The severity of a log line.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     DEBUG = 1
@@ -274,17 +274,17 @@ class LogLevel(betterproto2.Enum):
 
     INFO = 2
     """
-    What happens in a normal day.
+    Normal operation.
     """
 
     WARNING = 3
     """
-    What somebody should look at.
+    Something needs attention.
     """
 
     ERROR = 4
     """
-    What has failed.
+    Something failed.
     """
 
     @classmethod
@@ -310,17 +310,17 @@ class LogLevel(betterproto2.Enum):
 
 class ProtocolProfile(betterproto2.Enum):
     """
-    The protocol that an adapter instance speaks to its backend.
+    The protocol between an adapter instance and its backend.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     OLLAMA_NATIVE = 1
     """
-    Ollama's own API.
+    Ollama's native API.
     """
 
     OPENAI_CHAT = 2
@@ -373,12 +373,12 @@ class ProviderCategory(betterproto2.Enum):
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     API = 1
     """
-    A service behind an API.
+    A remote service.
     """
 
     CLI = 2
@@ -413,7 +413,7 @@ class ProviderCategory(betterproto2.Enum):
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class A2A(betterproto2.Message):
     """
-    The agent-to-agent front.
+    The agent-to-agent (A2A) front.
     """
 
     enabled: "bool | None" = betterproto2.field(
@@ -427,14 +427,14 @@ class A2A(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Its address.
+    Listen address.
     """
 
     path: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The path that it is served under.
+    Path under which it is served.
     """
 
 
@@ -451,14 +451,14 @@ class AdapterInstance(betterproto2.Message):
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The instance's name, unique on its Node.
+    Name of the instance, unique on its Node.
     """
 
     type: "AdapterType | None" = betterproto2.field(
         2, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    What it connects to.
+    Kind of backend that it connects to.
     """
 
     enabled: "bool | None" = betterproto2.field(
@@ -472,21 +472,21 @@ class AdapterInstance(betterproto2.Message):
         4, betterproto2.TYPE_STRING, optional=True
     )
     """
-    A label of the service behind it, for type openai_compat.
+    Label of the service behind it, for type `openai_compat`.
     """
 
     protocol_profile: "ProtocolProfile | None" = betterproto2.field(
         5, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    The protocol that it speaks; unset: the type's own.
+    Protocol that it speaks. Unset: the default of its type.
     """
 
     base_url: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         6, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The backend's URL.
+    URL of the backend.
     """
 
     headers: "dict[str, str]" = betterproto2.field(
@@ -497,35 +497,36 @@ class AdapterInstance(betterproto2.Message):
         ),
     )
     """
-    Headers that are sent to the backend. A value is a secret unless its header is known to be harmless.
+    Headers sent to the backend. A value is a secret unless its header is known to be harmless.
     """
 
     request_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         8, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that one request to the backend may take, in milliseconds. 0 or more; 0: no limit.
+    Timeout of one request to the backend, in milliseconds. 0: none.
     """
 
     max_queue: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         9, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Requests that may wait for a provider on this instance, where the provider sets none. 0 or more; 0: no waiting.
+    Maximum number of queued requests per provider on this instance, unless the provider sets its own. 0: requests do
+    not queue.
     """
 
     queue_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         10, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that a request waits, in milliseconds, where the provider sets none. 0 or more; 0: no limit.
+    Maximum time that a request stays queued, in milliseconds, unless the provider sets its own. 0: no limit.
     """
 
     profile: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         11, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The profile of the Node's software that a cli instance runs; never a command.
+    Profile of the Node's software that an instance of type `cli` runs; never a command.
     """
 
 
@@ -537,7 +538,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Bootstrap(betterproto2.Message):
     """
-    The server that new Nodes fetch their software from.
+    The server from which new Nodes fetch their software.
     """
 
     enabled: "bool | None" = betterproto2.field(
@@ -551,14 +552,14 @@ class Bootstrap(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Its address.
+    Listen address.
     """
 
     artifact_dir: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The directory that holds what it serves.
+    Directory of the files that it serves.
     """
 
 
@@ -582,7 +583,7 @@ class Console(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Its address.
+    Listen address.
     """
 
 
@@ -592,7 +593,7 @@ default_message_pool.register_message("iop.config.v1", "Console", Console)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ControlPlane(betterproto2.Message):
     """
-    The control plane that the Edge reports to.
+    The control plane to which the Edge reports.
     """
 
     enabled: "bool | None" = betterproto2.field(
@@ -606,7 +607,7 @@ class ControlPlane(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Its URL.
+    URL of the control plane.
     """
 
 
@@ -616,35 +617,35 @@ default_message_pool.register_message("iop.config.v1", "ControlPlane", ControlPl
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class EdgeConfig(betterproto2.Message):
     """
-    The whole configuration of one Edge.
+    The configuration of one Edge.
     """
 
     edge: "EdgeIdentity | None" = betterproto2.field(
         1, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    Who this Edge is.
+    The identity of this Edge.
     """
 
     listen: "Listen | None" = betterproto2.field(
         2, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    Where the Edge's admin service listens.
+    The listeners of the admin service.
     """
 
     bootstrap: "Bootstrap | None" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    The server that new Nodes fetch their software from.
+    The server from which new Nodes fetch their software.
     """
 
     logging: "Logging | None" = betterproto2.field(
         4, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    How the Edge logs.
+    Logging.
     """
 
     metrics: "Metrics | None" = betterproto2.field(
@@ -665,7 +666,7 @@ class EdgeConfig(betterproto2.Message):
         7, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    The control plane that the Edge reports to.
+    The control plane to which the Edge reports.
     """
 
     openai: "OpenAi | None" = betterproto2.field(
@@ -677,28 +678,28 @@ class EdgeConfig(betterproto2.Message):
 
     a2a: "A2A | None" = betterproto2.field(9, betterproto2.TYPE_MESSAGE, optional=True)
     """
-    The agent-to-agent front.
+    The agent-to-agent (A2A) front.
     """
 
     long_context_threshold_tokens: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         10, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Estimated input tokens from which on a request counts as long-context. More than 0.
+    Number of estimated input tokens from which a request counts as long-context. Must be positive.
     """
 
     models: "list[Model]" = betterproto2.field(
         11, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The model groups: which providers serve a model, and under which policy.
+    Model groups: which providers serve a model, and under which policy.
     """
 
     nodes: "list[Node]" = betterproto2.field(
         12, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The Nodes that this Edge dials.
+    The Nodes that this Edge connects to.
     """
 
 
@@ -708,21 +709,21 @@ default_message_pool.register_message("iop.config.v1", "EdgeConfig", EdgeConfig)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class EdgeIdentity(betterproto2.Message):
     """
-    Who an Edge is.
+    The identity of an Edge.
     """
 
     id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The Edge's id. A Node belongs to one Edge id.
+    The Edge's id. A Node belongs to one Edge, by this id.
     """
 
     name: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    A name for people.
+    Display name.
     """
 
 
@@ -732,51 +733,51 @@ default_message_pool.register_message("iop.config.v1", "EdgeIdentity", EdgeIdent
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class HealthCheck(betterproto2.Message):
     """
-    How a provider's health is found out.
+    How the health of a provider is determined.
     """
 
     mode: "HealthMode | None" = betterproto2.field(
         1, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    The way.
+    How health is determined.
     """
 
     path: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; unset:
-    the one that the kind of the adapter has.
+    Path of active probes on the backend's host; it replaces the path of the backend's URL. Unset: the adapter type's
+    own.
     """
 
     interval_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         3, betterproto2.TYPE_INT64, optional=True
     )
     """
-    Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy provider gets requests
-    again. 1 or more.
+    Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy provider receives
+    requests again. At least 1.
     """
 
     timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         4, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that a probe may take, in milliseconds. 1 or more.
+    Timeout of a probe, in milliseconds. At least 1.
     """
 
     healthy_threshold: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         5, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Good probes, or requests, in a row that make an unhealthy provider healthy. 1 or more.
+    Number of consecutive successes after which an unhealthy provider is healthy. At least 1.
     """
 
     unhealthy_threshold: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         6, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Bad probes, or requests, in a row that make a healthy provider unhealthy. 1 or more.
+    Number of consecutive failures after which a healthy provider is unhealthy. At least 1.
     """
 
 
@@ -786,26 +787,26 @@ default_message_pool.register_message("iop.config.v1", "HealthCheck", HealthChec
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Listen(betterproto2.Message):
     """
-    Where the Edge's admin service listens.
+    The listeners of the admin service.
     """
 
     grpc: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    A TCP address of the admin service, for Go services; off loopback it needs TLS. Unset: no TCP listener.
+    TCP address of the admin service, for Go services. Requires TLS beyond loopback. Unset: no TCP listener.
     """
 
     admin: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The address of the admin service for the command line; a unix socket is created with mode 0600.
+    Address of the admin service for the command line. A Unix socket is created with mode 0600.
     """
 
     tls: "Tls | None" = betterproto2.field(3, betterproto2.TYPE_MESSAGE, optional=True)
     """
-    The admin service's certificate, and the authority of its clients.
+    The admin service's certificate, and the certificate authorities of its clients.
     """
 
 
@@ -815,21 +816,21 @@ default_message_pool.register_message("iop.config.v1", "Listen", Listen)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Logging(betterproto2.Message):
     """
-    How the Edge logs.
+    Logging.
     """
 
     level: "LogLevel | None" = betterproto2.field(
         1, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    The lowest level that is written.
+    Lowest level that is logged.
     """
 
     format: "LogFormat | None" = betterproto2.field(
         2, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    The form of a line.
+    Format of log lines.
     """
 
 
@@ -853,7 +854,7 @@ class Metrics(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Its address.
+    Listen address.
     """
 
 
@@ -863,49 +864,49 @@ default_message_pool.register_message("iop.config.v1", "Metrics", Metrics)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Model(betterproto2.Message):
     """
-    A model group: the canonical routing key, the providers that serve it, and the policy of its requests.
+    A model group: a routing key, the providers that serve it, and the policy of its requests.
     """
 
     id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The id that callers send as `model`.
+    Id that callers send as `model`.
     """
 
     display_name: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    A name for people.
+    Display name.
     """
 
     context_window_tokens: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         3, betterproto2.TYPE_INT32, optional=True
     )
     """
-    The most tokens, input and output together, that one request may take. 1 or more.
+    Maximum number of tokens of one request, input and output together. At least 1.
     """
 
     default_max_tokens: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         4, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Max tokens of a request that names none. 1 or more.
+    Output token limit of requests that set none. At least 1.
     """
 
     min_max_tokens: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         5, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Max tokens below this are raised to it. 1 or more.
+    Minimum output token limit: lower limits are raised to it. At least 1.
     """
 
     default_thinking_token_budget: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         6, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Thinking budget, in tokens, of a request that names none. 0 or more.
+    Thinking budget, in tokens, of requests that set none. At least 0.
     """
 
     usage_attribution: "dict[str, str]" = betterproto2.field(
@@ -916,14 +917,14 @@ class Model(betterproto2.Message):
         ),
     )
     """
-    Labels that usage of this model is attributed to.
+    Labels to which usage of this model is attributed.
     """
 
     providers: "list[ModelProvider]" = betterproto2.field(
         8, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The providers that serve the model.
+    Providers that serve the model.
     """
 
 
@@ -947,7 +948,7 @@ class ModelProvider(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The model's name at the provider; unset: the model's id.
+    Name of the model at the provider. Unset: the id of the model group.
     """
 
 
@@ -957,28 +958,28 @@ default_message_pool.register_message("iop.config.v1", "ModelProvider", ModelPro
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ModelRoute(betterproto2.Message):
     """
-    One entry of the compatibility catalogue.
+    One route of the compatibility catalogue.
     """
 
     model: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The model id that a caller sends.
+    Model id that callers send.
     """
 
     adapter: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The adapter instance that serves it, one over all Nodes.
+    Name of the adapter instance that serves it; it must be unique among all Nodes.
     """
 
     target: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The model's name at the adapter's backend.
+    Name of the model at the adapter's backend.
     """
 
 
@@ -988,7 +989,7 @@ default_message_pool.register_message("iop.config.v1", "ModelRoute", ModelRoute)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Node(betterproto2.Message):
     """
-    A machine that runs adapters. It gets everything it runs from the Edge.
+    A machine that runs adapters. It receives its whole configuration from the Edge.
     """
 
     id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
@@ -1002,54 +1003,54 @@ class Node(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    A name for people.
+    Display name.
     """
 
     agent_kind: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    What kind of agent the Node is, a free identifier.
+    Kind of agent that the Node runs; a free-form identifier.
     """
 
     address: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         4, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Where the Edge dials the Node.
+    Address at which the Edge connects to the Node.
     """
 
     token: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         5, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The token that the Edge shows to the Node.
+    Token with which the Edge authenticates to the Node.
     """
 
     tls: "Tls | None" = betterproto2.field(6, betterproto2.TYPE_MESSAGE, optional=True)
     """
-    Verification of the Node, and the Edge's own certificate towards it. Unset: plain text.
+    TLS to the Node: how it is verified, and the Edge's own client certificate. Unset: plain text.
     """
 
     runtime: "NodeRuntime | None" = betterproto2.field(
         7, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    What the Node as a whole is told.
+    Settings of the Node as a whole.
     """
 
     adapters: "list[AdapterInstance]" = betterproto2.field(
         8, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The connectors that run on the Node.
+    Adapter instances that run on the Node.
     """
 
     providers: "list[Provider]" = betterproto2.field(
         9, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The resources on the Node that requests can be sent to.
+    Resources on the Node to which requests can be dispatched.
     """
 
 
@@ -1059,14 +1060,14 @@ default_message_pool.register_message("iop.config.v1", "Node", Node)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeRuntime(betterproto2.Message):
     """
-    What a Node as a whole is told.
+    Settings of a Node as a whole.
     """
 
     concurrency: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         1, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Requests that the Node runs at once. 0 or more; 0: no limit of the Node's own.
+    Maximum number of concurrent requests on the Node. 0: unlimited.
     """
 
 
@@ -1090,28 +1091,29 @@ class OpenAi(betterproto2.Message):
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Its address.
+    Listen address.
     """
 
     model_routes: "list[ModelRoute]" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The compatibility catalogue: external model ids that go straight to an adapter. A model group of the same id wins.
+    The compatibility catalogue: external model ids that are routed straight to an adapter instance. A model group with
+    the same id wins.
     """
 
     principal_tokens: "list[PrincipalToken]" = betterproto2.field(
         4, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    Who may call: hashes of bearer tokens, never the tokens.
+    Who may call: SHA-256 digests of bearer tokens, never the tokens themselves.
     """
 
     provider_auth: "ProviderAuth | None" = betterproto2.field(
         5, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    Forwarding of a caller's own provider token.
+    Forwarding of callers' own provider tokens.
     """
 
 
@@ -1121,35 +1123,35 @@ default_message_pool.register_message("iop.config.v1", "OpenAI", OpenAi)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class PrincipalToken(betterproto2.Message):
     """
-    One bearer token of a principal, by its hash.
+    One bearer token of a principal, by its digest.
     """
 
     token_ref: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The token's name: usage is broken down by it.
+    Name of the token; usage is attributed to it.
     """
 
     token_hash_sha256: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The SHA-256 of the token, 64 hex digits. `iop-edge config hash-token` makes one.
+    SHA-256 digest of the token, as 64 hexadecimal digits. `iop-edge config hash-token` computes it.
     """
 
     principal_ref: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The principal that the token stands for; several tokens may share one.
+    Principal that the token authenticates; several tokens may share one.
     """
 
     principal_alias: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         4, betterproto2.TYPE_STRING, optional=True
     )
     """
-    A name of the principal for people.
+    Display name of the principal.
     """
 
 
@@ -1159,112 +1161,112 @@ default_message_pool.register_message("iop.config.v1", "PrincipalToken", Princip
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Provider(betterproto2.Message):
     """
-    A resource on a Node that requests can be sent to.
+    A resource on a Node to which requests can be dispatched.
     """
 
     id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The provider's id, unique in the whole Edge config.
+    Id of the provider, unique in the whole Edge config.
     """
 
     type: "AdapterType | None" = betterproto2.field(
         2, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    The type of its adapter.
+    Type of its adapter instance.
     """
 
     category: "ProviderCategory | None" = betterproto2.field(
         3, betterproto2.TYPE_ENUM, optional=True
     )
     """
-    The kind of resource that it is.
+    Kind of resource.
     """
 
     adapter: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         4, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The adapter instance of the same Node that it runs on.
+    Name of the adapter instance, on the same Node, that it uses.
     """
 
     models: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         5, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The models that it serves, by their names at the backend. At least one, none twice.
+    Models that it serves, by their names at the backend. At least one, without duplicates.
     """
 
     health: "HealthCheck | None" = betterproto2.field(
         6, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    How its health is found out.
+    How its health is determined.
     """
 
     lifecycle_capabilities: "list[LifecycleCapability]" = betterproto2.field(
         7, betterproto2.TYPE_ENUM, repeated=True
     )
     """
-    What can be done to it.
+    Lifecycle operations that it supports.
     """
 
     context_size: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         8, betterproto2.TYPE_INT32, optional=True
     )
     """
-    The most tokens that the served model takes. 1 or more.
+    Context size of the served model, in tokens. At least 1.
     """
 
     enabled: "bool | None" = betterproto2.field(
         9, betterproto2.TYPE_BOOL, optional=True
     )
     """
-    Whether new requests are sent to it.
+    Whether it receives new requests.
     """
 
     capacity: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         10, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Requests that it takes at once. 1 or more.
+    Maximum number of concurrent requests. At least 1.
     """
 
     priority: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         11, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Decides between providers with equally many requests in flight: the lower number first. 0 or more.
+    Breaks ties between equally loaded providers: the lowest number wins. At least 0.
     """
 
     max_queue: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         12, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Requests that may wait for it. 0 or more; 0: no waiting.
+    Maximum number of queued requests. 0: requests do not queue.
     """
 
     queue_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         13, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that a request waits for it, in milliseconds. 0 or more; 0: no limit.
+    Maximum time that a request stays queued, in milliseconds. 0: no limit.
     """
 
     provider: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         14, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Instead of `adapter`: the label of the service, for type openai_compat.
+    Instead of `adapter`: label of the service, for type `openai_compat`.
     """
 
     base_url: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         15, betterproto2.TYPE_STRING, optional=True
     )
     """
-    Instead of `adapter`: the backend's URL.
+    Instead of `adapter`: URL of the backend.
     """
 
     headers: "dict[str, str]" = betterproto2.field(
@@ -1275,15 +1277,14 @@ class Provider(betterproto2.Message):
         ),
     )
     """
-    Instead of `adapter`: headers that are sent to the backend. A value is a secret unless its header is known to be
-    harmless.
+    Instead of `adapter`: headers sent to the backend. A value is a secret unless its header is known to be harmless.
     """
 
     request_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         17, betterproto2.TYPE_INT64, optional=True
     )
     """
-    Instead of `adapter`: the longest that one request to the backend may take, in milliseconds. 0 or more; 0: no limit.
+    Instead of `adapter`: timeout of one request to the backend, in milliseconds. 0: none.
     """
 
 
@@ -1293,49 +1294,49 @@ default_message_pool.register_message("iop.config.v1", "Provider", Provider)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ProviderAuth(betterproto2.Message):
     """
-    Forwarding of a caller's own provider token to providers of category api.
+    Forwarding of callers' own provider tokens to providers of category `api`.
     """
 
     enabled: "bool | None" = betterproto2.field(
         1, betterproto2.TYPE_BOOL, optional=True
     )
     """
-    Whether a token is forwarded.
+    Whether tokens are forwarded.
     """
 
     from_header: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The caller's header that carries the token; never the one that carries the principal's.
+    Request header that carries the caller's provider token. It must not be the header of the principal's own token.
     """
 
     target_header: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The header that the provider gets it in.
+    Header in which the provider receives the token.
     """
 
     scheme: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         4, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The word before the token; the empty text sends the bare token.
+    Authentication scheme before the token. Empty: the bare token is sent.
     """
 
     required: "bool | None" = betterproto2.field(
         5, betterproto2.TYPE_BOOL, optional=True
     )
     """
-    Whether a request without the token is refused.
+    Whether requests without a token are refused.
     """
 
     providers: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         6, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The ids of the providers that may receive the token, at least one; unset: every provider of category api.
+    Ids of the providers that may receive the token. Unset: every provider of category `api`.
     """
 
 
@@ -1345,35 +1346,35 @@ default_message_pool.register_message("iop.config.v1", "ProviderAuth", ProviderA
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class Tls(betterproto2.Message):
     """
-    Certificates of one end of a connection. Give each as a reference to a file.
+    TLS material for one end of a connection. Write each value as a `${file:...}` reference.
     """
 
     ca: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         1, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The authorities that the other end is verified against, in PEM.
+    Certificate authorities that verify the peer, in PEM.
     """
 
     cert: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The own certificate chain, in PEM.
+    Certificate chain of this end, in PEM.
     """
 
     key: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         3, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The own private key, in PEM.
+    Private key of this end, in PEM.
     """
 
     server_name: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         4, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The name that the other end's certificate must carry; unset: the host of its address.
+    Name that the peer's certificate must carry. Unset: the host of its address.
     """
 
 

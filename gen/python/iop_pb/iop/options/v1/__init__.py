@@ -29,22 +29,22 @@ betterproto2.check_compiler_version(_COMPILER_VERSION)
 
 class RefreshClass(betterproto2.Enum):
     """
-    What a change of a field costs.
+    What changing a field costs.
     """
 
     UNSPECIFIED = 0
     """
-    Not declared. Code generation refuses a config field that ends here.
+    Unspecified. Code generation refuses a config field without a class.
     """
 
     LIVE = 1
     """
-    The change is taken up by the running Edge and cuts no request.
+    The running Edge applies the change and interrupts no request.
     """
 
     RESTART = 2
     """
-    The change needs a restart of the Edge.
+    The change requires a restart of the Edge.
     """
 
     @classmethod
@@ -66,22 +66,22 @@ class RefreshClass(betterproto2.Enum):
 
 class TextFormat(betterproto2.Enum):
     """
-    The form that a text must have.
+    The format of a string. Each value has one entry in `iop_edge/schema/formats.py`.
     """
 
     UNSPECIFIED = 0
     """
-    Any text.
+    Unspecified: any string.
     """
 
     IDENTIFIER = 1
     """
-    Printable, without white space and control characters, 1 to 256 bytes of UTF-8.
+    1 to 256 bytes of UTF-8, printable, without white space or control characters.
     """
 
     NON_EMPTY = 2
     """
-    At least one character that is no white space, and no control character.
+    At least one character that is not white space, and no control characters.
     """
 
     HTTP_URL = 3
@@ -91,22 +91,22 @@ class TextFormat(betterproto2.Enum):
 
     ADDRESS = 4
     """
-    host:port, [v6]:port or unix:PATH with a path of at most 107 bytes.
+    `host:port`, `[v6]:port`, or `unix:PATH` with a path of at most 107 bytes.
     """
 
     HEADER_NAME = 5
     """
-    A header name: a token of RFC 9110.
+    A header name: an RFC 9110 token.
     """
 
     HEADERS = 6
     """
-    A mapping of header names to header values; a value holds no CR, LF or NUL.
+    A map from header names to header values; values contain no CR, LF or NUL.
     """
 
     SHA256_HEX = 7
     """
-    A SHA-256 digest in 64 hex digits; normalized to lower case.
+    A SHA-256 digest as 64 hexadecimal digits, normalized to lower case.
     """
 
     PEM = 8
@@ -116,17 +116,17 @@ class TextFormat(betterproto2.Enum):
 
     AUTH_SCHEME = 9
     """
-    An authentication scheme (a token of RFC 9110), or the empty text.
+    An authentication scheme (an RFC 9110 token), or the empty string.
     """
 
     HTTP_PATH = 10
     """
-    A path on an HTTP server, beginning with "/".
+    A path on an HTTP server, starting with "/".
     """
 
     BEARER_TOKEN = 11
     """
-    A bearer token: printable ASCII without a space at its ends, which is all that the metadata of a call can carry.
+    A bearer token: printable ASCII without spaces around it, which is all that call metadata can carry.
     """
 
     @classmethod
@@ -166,22 +166,22 @@ class TextFormat(betterproto2.Enum):
 
 class UniqueScope(betterproto2.Enum):
     """
-    Within what a value may stand only once.
+    The scope in which a value is unique.
     """
 
     UNSPECIFIED = 0
     """
-    The value may repeat.
+    Unspecified: values may repeat.
     """
 
     LIST = 1
     """
-    Once in the list that holds the message.
+    Unique in the list that contains the message.
     """
 
     EDGE = 2
     """
-    Once in the whole Edge config.
+    Unique in the whole Edge config.
     """
 
     @classmethod
@@ -204,14 +204,14 @@ class UniqueScope(betterproto2.Enum):
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class EnumValueRules(betterproto2.Message):
     """
-    The policy of one word of an enum.
+    Policy of one enum value.
     """
 
     aliases: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         1, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    Other words that are read as this one.
+    Other spellings of the value.
     """
 
     profiles: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
@@ -225,14 +225,14 @@ class EnumValueRules(betterproto2.Message):
         3, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    For an adapter type: the fields that an instance of it must have.
+    For an adapter type: the fields that an instance must set.
     """
 
     refuses: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         4, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    For an adapter type: the fields that mean nothing to it, and are refused.
+    For an adapter type: the fields that do not apply to it and are rejected.
     """
 
 
@@ -244,150 +244,150 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class FieldRules(betterproto2.Message):
     """
-    The policy of one field.
+    Policy of one field.
     """
 
     refresh: "RefreshClass" = betterproto2.field(
         1, betterproto2.TYPE_ENUM, default_factory=lambda: RefreshClass(0)
     )
     """
-    What a change of the field costs; unset takes the class of the message that declares the field.
+    What changing the field costs; unset takes the class of the message that declares the field.
     """
 
     default_value: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(
         2, betterproto2.TYPE_STRING, optional=True
     )
     """
-    The value of a field that is left out, written as it would be in YAML.
+    The value of a field that is left out, as written in YAML.
     """
 
     default_if: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    The default counts only when this sibling, a bool, is true.
+    The default applies only when this sibling field, a bool, is true.
     """
 
     required: "bool" = betterproto2.field(4, betterproto2.TYPE_BOOL)
     """
-    The field must be given.
+    The field must be set.
     """
 
     identity: "bool" = betterproto2.field(5, betterproto2.TYPE_BOOL)
     """
-    The field names its message among the others of the list: lists of such messages merge and diff by it.
+    The field identifies its message within a list; lists of such messages are merged and compared by it.
     """
 
     refers_to: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         6, betterproto2.TYPE_STRING
     )
     """
-    The identity of what the text names: "adapter" or "provider". References are not allowed in such a field.
+    What the string names by its identity: "adapter" or "provider". References are not allowed in such a field.
     """
 
     sensitive: "bool" = betterproto2.field(7, betterproto2.TYPE_BOOL)
     """
-    A secret: never shown, and never raw in a tracked file. In a map, each value is a secret.
+    A secret: never printed, and never written in a tracked file. In a map, every value is a secret.
     """
 
     harmless_keys: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         8, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    Keys of a sensitive map whose values are no secrets, compared without case.
+    Keys of a sensitive map whose values are not secrets. Compared case-insensitively.
     """
 
     masked: "bool" = betterproto2.field(9, betterproto2.TYPE_BOOL)
     """
-    Not a secret, but hidden where a source line is quoted, since people put a secret there by mistake.
+    Not a secret, but hidden where a source line is quoted, because people put secrets here by mistake.
     """
 
     format: "TextFormat" = betterproto2.field(
         10, betterproto2.TYPE_ENUM, default_factory=lambda: TextFormat(0)
     )
     """
-    The form of a text, of each item of a list of texts, or of a map.
+    The format of a string, of each item of a list of strings, or of a map.
     """
 
     gt: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = (
         betterproto2.field(11, betterproto2.TYPE_INT64, optional=True)
     )
     """
-    The number is greater than this.
+    Exclusive minimum.
     """
 
     gte: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = (
         betterproto2.field(12, betterproto2.TYPE_INT64, optional=True)
     )
     """
-    The number is this or greater.
+    Minimum.
     """
 
     lte: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = (
         betterproto2.field(13, betterproto2.TYPE_INT64, optional=True)
     )
     """
-    The number is this or less.
+    Maximum.
     """
 
     min_items: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(14, betterproto2.TYPE_UINT32)
     )
     """
-    The list has at least so many items.
+    Minimum number of items.
     """
 
     unique_items: "bool" = betterproto2.field(15, betterproto2.TYPE_BOOL)
     """
-    No item of the list stands there twice.
+    List items must be unique.
     """
 
     unordered: "bool" = betterproto2.field(16, betterproto2.TYPE_BOOL)
     """
-    The order of the list means nothing.
+    The order of the list does not matter.
     """
 
     unique: "UniqueScope" = betterproto2.field(
         17, betterproto2.TYPE_ENUM, default_factory=lambda: UniqueScope(0)
     )
     """
-    Within what the value is unique.
+    The scope in which the value is unique.
     """
 
     aliases: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         18, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    Other spellings of the key, accepted when a file is read.
+    Other spellings of the key that are accepted in files.
     """
 
     mapping_form: "MappingForm | None" = betterproto2.field(
         19, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    A list that may also be written as a mapping.
+    How the list may be written as a mapping instead.
     """
 
     loose_spelling: "bool" = betterproto2.field(20, betterproto2.TYPE_BOOL)
     """
-    Words of the enum are accepted in any case and with "-" for "_".
+    Enum values are accepted in any case, and with "-" for "_".
     """
 
     caseless_keys: "bool" = betterproto2.field(21, betterproto2.TYPE_BOOL)
     """
-    Keys of the map are the same when they differ only in case.
+    Map keys are case-insensitive.
     """
 
     like: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         22, betterproto2.TYPE_STRING
     )
     """
-    The rules of the field of the same name in this message (its full name) hold here too.
+    The full name of a message; the rules of its field of the same name apply here too.
     """
 
     shorthand: "bool" = betterproto2.field(23, betterproto2.TYPE_BOOL)
     """
-    Accepted in a file and moved by normalizing to the message that `like` names; a normalized config never holds it.
+    Accepted in files only: normalizing moves the field to the message that `like` names.
     """
 
 
@@ -397,14 +397,14 @@ default_message_pool.register_message("iop.options.v1", "FieldRules", FieldRules
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class FileRules(betterproto2.Message):
     """
-    The policy that several messages of a file share.
+    Policy shared by several messages of a file.
     """
 
     legacy: "list[LegacyKeys]" = betterproto2.field(
         1, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    Keys of old releases that are refused.
+    Keys of old releases that are rejected.
     """
 
 
@@ -414,14 +414,14 @@ default_message_pool.register_message("iop.options.v1", "FileRules", FileRules)
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class LegacyKeys(betterproto2.Message):
     """
-    Keys that stood in some messages once, and what replaced them.
+    Keys of old releases, and what replaced them.
     """
 
     messages: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         1, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The messages.
+    The names of the messages that had the keys.
     """
 
     names: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
@@ -435,7 +435,7 @@ class LegacyKeys(betterproto2.Message):
         3, betterproto2.TYPE_STRING
     )
     """
-    What to do instead: the message that a user reads.
+    What to do instead, as a user reads it.
     """
 
 
@@ -452,21 +452,21 @@ class MappingForm(betterproto2.Message):
         1, betterproto2.TYPE_STRING
     )
     """
-    The field of the item that the mapping's key fills.
+    The item's field that the mapping's key sets.
     """
 
     value_field: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         2, betterproto2.TYPE_STRING
     )
     """
-    The field of the item that a scalar value fills; unset where the values are items, or lists of items, themselves.
+    The item's field that a scalar value sets; unset if the mapping's values are items or lists of items.
     """
 
     name_field: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    The field of the item that is the key again when the key has a single item without it.
+    The item's field that defaults to the key if the key has a single item.
     """
 
 
@@ -476,21 +476,21 @@ default_message_pool.register_message("iop.options.v1", "MappingForm", MappingFo
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class MessageRules(betterproto2.Message):
     """
-    The policy that the fields of one message share.
+    Policy shared by the fields of one message.
     """
 
     refresh: "RefreshClass" = betterproto2.field(
         1, betterproto2.TYPE_ENUM, default_factory=lambda: RefreshClass(0)
     )
     """
-    The refresh class of the message's fields that declare none.
+    The refresh class of fields that declare none.
     """
 
     scalar_form: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         2, betterproto2.TYPE_STRING
     )
     """
-    The field that a scalar in place of the message fills.
+    The field that is set if a scalar is written in place of the message.
     """
 
 

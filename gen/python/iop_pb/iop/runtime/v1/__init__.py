@@ -56,12 +56,12 @@ betterproto2.check_compiler_version(_COMPILER_VERSION)
 
 class NodeConfigRefreshMode(betterproto2.Enum):
     """
-    What is done with a payload.
+    What to do with a payload.
     """
 
     UNSPECIFIED = 0
     """
-    Not said; refused.
+    Unspecified; rejected.
     """
 
     DRY_RUN = 1
@@ -71,7 +71,7 @@ class NodeConfigRefreshMode(betterproto2.Enum):
 
     COMMIT = 2
     """
-    Check and run.
+    Check, and run if valid.
     """
 
     @classmethod
@@ -93,32 +93,32 @@ class NodeConfigRefreshMode(betterproto2.Enum):
 
 class NodeConfigRefreshOutcome(betterproto2.Enum):
     """
-    How a push ended.
+    The outcome of a push.
     """
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     COMMITTED = 1
     """
-    The Node runs the payload; after a check: it would.
+    The Node runs the payload or, for a dry run, would.
     """
 
     UNCHANGED = 2
     """
-    The Node ran this content already.
+    The Node already ran this payload.
     """
 
     RESTART_REQUIRED = 3
     """
-    The Node cannot take the payload while it runs.
+    The Node must restart to run the payload.
     """
 
     REJECTED = 4
     """
-    The Node refuses the payload and runs what it ran.
+    The Node rejects the payload and keeps running the previous one.
     """
 
     @classmethod
@@ -149,22 +149,22 @@ class ResourceHealthState(betterproto2.Enum):
 
     UNSPECIFIED = 0
     """
-    Not said.
+    Unspecified.
     """
 
     HEALTHY = 1
     """
-    It serves.
+    It works.
     """
 
     UNHEALTHY = 2
     """
-    It does not.
+    It fails.
     """
 
     UNKNOWN = 3
     """
-    Nothing is known yet.
+    Not determined yet.
     """
 
     @classmethod
@@ -192,14 +192,14 @@ class AdapterConfig(betterproto2.Message):
     One adapter instance.
 
     Oneofs:
-        - config: What it connects to, and how.
+        - config: The kind of backend and how to reach it.
     """
 
     name: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    Its name.
+    Name of the instance.
     """
 
     ollama: "OllamaAdapterConfig | None" = betterproto2.field(
@@ -227,7 +227,7 @@ class AdapterConfig(betterproto2.Message):
         5, betterproto2.TYPE_MESSAGE, optional=True, group="config"
     )
     """
-    A service with an API in the manner of OpenAI's.
+    A service with an OpenAI-compatible API.
     """
 
     cli: "CliAdapterConfig | None" = betterproto2.field(
@@ -255,7 +255,7 @@ class CliAdapterConfig(betterproto2.Message):
         1, betterproto2.TYPE_STRING
     )
     """
-    The profile of the Node's software.
+    Profile of the Node's software.
     """
 
     protocol_profile: "__config__v1__.ProtocolProfile" = betterproto2.field(
@@ -264,14 +264,14 @@ class CliAdapterConfig(betterproto2.Message):
         default_factory=lambda: __config__v1__.ProtocolProfile(0),
     )
     """
-    The protocol.
+    Protocol to speak.
     """
 
     request_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         3, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+    Timeout of one request, in milliseconds. Unset: the adapter's own.
     """
 
 
@@ -283,14 +283,14 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class HandshakeRequest(betterproto2.Message):
     """
-    Who is calling.
+    Identifies the Edge.
     """
 
     protocol_version: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(1, betterproto2.TYPE_UINT32)
     )
     """
-    The version of this protocol that the Edge speaks.
+    Protocol version of the Edge.
     """
 
     edge_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -304,12 +304,12 @@ class HandshakeRequest(betterproto2.Message):
         3, betterproto2.TYPE_STRING
     )
     """
-    A random id of the Edge's process: a second process with the same Edge id is told apart by it.
+    Random id of the Edge's process, which tells apart two processes with the same Edge id.
     """
 
     take_over: "bool" = betterproto2.field(4, betterproto2.TYPE_BOOL)
     """
-    Take the Node over from another Edge id.
+    Take the Node over from another Edge.
     """
 
 
@@ -321,14 +321,14 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class HandshakeResponse(betterproto2.Message):
     """
-    Whom the Edge has reached.
+    Identifies the Node.
     """
 
     protocol_version: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(1, betterproto2.TYPE_UINT32)
     )
     """
-    The version of this protocol that the Node speaks.
+    Protocol version of the Node.
     """
 
     node_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -342,21 +342,21 @@ class HandshakeResponse(betterproto2.Message):
         3, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    What the Node runs now.
+    What the Node runs.
     """
 
     software_version: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         4, betterproto2.TYPE_STRING
     )
     """
-    The version of the Node's software.
+    Version of the Node's software.
     """
 
     node_instance_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         5, betterproto2.TYPE_STRING
     )
     """
-    A random id of the Node's process: a Node that was restarted is told apart by it from one that was only out of reach.
+    Random id of the Node's process, which tells a restart from a lost connection.
     """
 
 
@@ -375,7 +375,7 @@ class LlamaCppAdapterConfig(betterproto2.Message):
         1, betterproto2.TYPE_STRING
     )
     """
-    The server's URL.
+    URL of the server.
     """
 
     headers: "dict[str, str]" = betterproto2.field(
@@ -386,7 +386,7 @@ class LlamaCppAdapterConfig(betterproto2.Message):
         ),
     )
     """
-    Headers that are sent to it.
+    Headers sent with each request.
     """
 
     protocol_profile: "__config__v1__.ProtocolProfile" = betterproto2.field(
@@ -395,14 +395,14 @@ class LlamaCppAdapterConfig(betterproto2.Message):
         default_factory=lambda: __config__v1__.ProtocolProfile(0),
     )
     """
-    The protocol.
+    Protocol to speak.
     """
 
     request_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         4, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+    Timeout of one request, in milliseconds. Unset: the adapter's own.
     """
 
 
@@ -414,35 +414,36 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeConfigPayload(betterproto2.Message):
     """
-    All that a Node executes. It holds nothing that the Edge owns: no capacity, priority, queue, enabled mark or model policy.
+    Everything that a Node executes, and nothing that the Edge keeps to itself: no capacity, priority, queue, `enabled`
+    or model policy.
     """
 
     node_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The Node that it is for.
+    Id of the Node that it is for.
     """
 
     adapters: "list[AdapterConfig]" = betterproto2.field(
         2, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The enabled adapter instances, by name.
+    The enabled adapter instances, sorted by name.
     """
 
     resources: "list[Resource]" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The resources, by provider id; those of disabled providers too.
+    The resources, sorted by provider id, including those of disabled providers.
     """
 
     runtime: "NodeRuntimeConfig | None" = betterproto2.field(
         4, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    What the Node as a whole is told.
+    Settings of the Node as a whole.
     """
 
 
@@ -454,7 +455,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeConfigRefreshRequest(betterproto2.Message):
     """
-    One push.
+    One push of a payload.
     """
 
     edge_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -468,7 +469,7 @@ class NodeConfigRefreshRequest(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    The id of the Edge's process.
+    The random id of the Edge's process.
     """
 
     mode: "NodeConfigRefreshMode" = betterproto2.field(
@@ -482,19 +483,19 @@ class NodeConfigRefreshRequest(betterproto2.Message):
         betterproto2.field(4, betterproto2.TYPE_UINT64)
     )
     """
-    Orders the pushes of an Edge to a Node: one more with each attempt.
+    Orders an Edge's pushes to a Node: one higher with each attempt.
     """
 
     revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(5, betterproto2.TYPE_UINT64)
     )
     """
-    The revision of the Edge's config that the payload belongs to.
+    Revision of the Edge's config to which the payload belongs.
     """
 
     payload_hash: "bytes" = betterproto2.field(6, betterproto2.TYPE_BYTES)
     """
-    A tag of the payload's content; equal content has an equal tag as long as the Edge keeps its key.
+    Keyed hash of the payload. Equal payloads have equal hashes as long as the Edge keeps its key.
     """
 
     payload: "NodeConfigPayload | None" = betterproto2.field(
@@ -513,28 +514,28 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeConfigRefreshResponse(betterproto2.Message):
     """
-    The answer to a push.
+    The outcome of a push.
     """
 
     outcome: "NodeConfigRefreshOutcome" = betterproto2.field(
         1, betterproto2.TYPE_ENUM, default_factory=lambda: NodeConfigRefreshOutcome(0)
     )
     """
-    How it ended.
+    The outcome.
     """
 
     running: "RunningPayload | None" = betterproto2.field(
         2, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    What the Node runs after it.
+    What the Node runs now.
     """
 
     violations: "list[NodeViolation]" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    Why, where the payload was not taken.
+    Why the payload was not committed.
     """
 
 
@@ -546,7 +547,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeConfigStatusRequest(betterproto2.Message):
     """
-    Asks what a Node runs.
+    Requests the Node's status.
     """
 
     pass
@@ -560,7 +561,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeConfigStatusResponse(betterproto2.Message):
     """
-    What a Node runs.
+    The Node's status.
     """
 
     node_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -574,35 +575,35 @@ class NodeConfigStatusResponse(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    The Edge that it belongs to; empty before the first handshake.
+    The Edge that the Node belongs to; empty before the first handshake.
     """
 
     running: "RunningPayload | None" = betterproto2.field(
         3, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    What it runs.
+    The running payload.
     """
 
     adapters: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         4, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The names of the adapter instances that it runs, sorted.
+    Names of the running adapter instances, sorted.
     """
 
     resources: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         5, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The ids of the resources that it runs, sorted.
+    Ids of the running resources, sorted.
     """
 
     draining_sets: "typing.Annotated[int, pydantic.Field(ge=0, le=2**32 - 1)]" = (
         betterproto2.field(6, betterproto2.TYPE_UINT32)
     )
     """
-    Adapter sets that were swapped out and still drain.
+    Number of replaced adapter sets that are still draining.
     """
 
 
@@ -614,14 +615,14 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeRuntimeConfig(betterproto2.Message):
     """
-    What a Node as a whole is told.
+    Settings of a Node as a whole.
     """
 
     concurrency: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = (
         betterproto2.field(1, betterproto2.TYPE_INT32)
     )
     """
-    Requests that the Node runs at once; 0: no limit of the Node's own.
+    Maximum number of concurrent requests on the Node. 0: unlimited.
     """
 
 
@@ -633,28 +634,28 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class NodeViolation(betterproto2.Message):
     """
-    One reason why a Node does not take a payload.
+    One reason why a Node rejects a payload.
     """
 
     rule: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The rule that is broken.
+    Id of the violated rule.
     """
 
     path: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         2, betterproto2.TYPE_STRING
     )
     """
-    The path in the payload.
+    Path within the payload.
     """
 
     message: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    What is wrong, without any secret.
+    What is wrong. Contains no secret.
     """
 
 
@@ -671,7 +672,7 @@ class OllamaAdapterConfig(betterproto2.Message):
         1, betterproto2.TYPE_STRING
     )
     """
-    The server's URL.
+    URL of the server.
     """
 
     headers: "dict[str, str]" = betterproto2.field(
@@ -682,7 +683,7 @@ class OllamaAdapterConfig(betterproto2.Message):
         ),
     )
     """
-    Headers that are sent to it.
+    Headers sent with each request.
     """
 
     protocol_profile: "__config__v1__.ProtocolProfile" = betterproto2.field(
@@ -691,14 +692,14 @@ class OllamaAdapterConfig(betterproto2.Message):
         default_factory=lambda: __config__v1__.ProtocolProfile(0),
     )
     """
-    The protocol.
+    Protocol to speak.
     """
 
     request_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         4, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+    Timeout of one request, in milliseconds. Unset: the adapter's own.
     """
 
 
@@ -710,14 +711,14 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class OpenAiCompatAdapterConfig(betterproto2.Message):
     """
-    A connection to a service with an API in the manner of OpenAI's.
+    A connection to a service with an OpenAI-compatible API.
     """
 
     base_url: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         1, betterproto2.TYPE_STRING
     )
     """
-    The service's URL.
+    URL of the service.
     """
 
     headers: "dict[str, str]" = betterproto2.field(
@@ -728,7 +729,7 @@ class OpenAiCompatAdapterConfig(betterproto2.Message):
         ),
     )
     """
-    Headers that are sent to it.
+    Headers sent with each request.
     """
 
     protocol_profile: "__config__v1__.ProtocolProfile" = betterproto2.field(
@@ -737,21 +738,21 @@ class OpenAiCompatAdapterConfig(betterproto2.Message):
         default_factory=lambda: __config__v1__.ProtocolProfile(0),
     )
     """
-    The protocol.
+    Protocol to speak.
     """
 
     request_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         4, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+    Timeout of one request, in milliseconds. Unset: the adapter's own.
     """
 
     provider: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         5, betterproto2.TYPE_STRING
     )
     """
-    The label of the service: the given one, else the type alias that the instance was written with, else empty.
+    Label of the service: the configured one, else the type alias in the config, else empty.
     """
 
 
@@ -777,35 +778,35 @@ class Resource(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    The name of the adapter instance that it runs on; empty for a disabled provider without one.
+    Name of the adapter instance that it uses; empty for a disabled provider without one.
     """
 
     models: "list[typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]]" = betterproto2.field(
         3, betterproto2.TYPE_STRING, repeated=True
     )
     """
-    The models that it serves.
+    Models that it serves.
     """
 
     health: "ResourceHealthCheck | None" = betterproto2.field(
         4, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
-    How its health is found out.
+    How its health is determined.
     """
 
     lifecycle_capabilities: "list[__config__v1__.LifecycleCapability]" = (
         betterproto2.field(5, betterproto2.TYPE_ENUM, repeated=True)
     )
     """
-    What can be done to it, in the order of the enum.
+    Lifecycle operations that it supports, in the order of the enum.
     """
 
     context_size: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)] | None" = betterproto2.field(
         6, betterproto2.TYPE_INT32, optional=True
     )
     """
-    The most tokens that the served model takes; unset: not limited by config.
+    Context size of the served model, in tokens. Unset: not limited by the config.
     """
 
 
@@ -829,14 +830,14 @@ class ResourceHealth(betterproto2.Message):
         2, betterproto2.TYPE_ENUM, default_factory=lambda: ResourceHealthState(0)
     )
     """
-    Its state.
+    Its health.
     """
 
     detail: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         3, betterproto2.TYPE_STRING
     )
     """
-    What the last probe said, without any secret.
+    Result of the last probe. Contains no secret.
     """
 
 
@@ -848,51 +849,51 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class ResourceHealthCheck(betterproto2.Message):
     """
-    How a resource's health is found out.
+    How the health of a resource is determined.
     """
 
     mode: "__config__v1__.HealthMode" = betterproto2.field(
         1, betterproto2.TYPE_ENUM, default_factory=lambda: __config__v1__.HealthMode(0)
     )
     """
-    The way.
+    How health is determined.
     """
 
     path: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
         2, betterproto2.TYPE_STRING
     )
     """
-    The path that an active probe asks for, on the host of the adapter's backend, in place of the path of its URL; empty:
-    the one that the kind of the adapter has.
+    Path of active probes on the backend's host; it replaces the path of the backend's URL. Empty: the adapter type's
+    own.
     """
 
     interval_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = (
         betterproto2.field(3, betterproto2.TYPE_INT64)
     )
     """
-    Time between two probes, in milliseconds; of a passive check, the time after which an unhealthy resource is to be
-    tried again: it is reported as unknown, and the next result decides.
+    Interval between probes, in milliseconds. For passive checks: the time after which an unhealthy resource is
+    reported as unknown, so that it is tried again.
     """
 
     timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)]" = (
         betterproto2.field(4, betterproto2.TYPE_INT64)
     )
     """
-    The longest that a probe may take, in milliseconds.
+    Timeout of a probe, in milliseconds.
     """
 
     healthy_threshold: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = betterproto2.field(
         5, betterproto2.TYPE_INT32
     )
     """
-    Good probes, or requests, in a row that make an unhealthy resource healthy.
+    Number of consecutive successes after which an unhealthy resource is healthy.
     """
 
     unhealthy_threshold: "typing.Annotated[int, pydantic.Field(ge=-2**31, le=2**31 - 1)]" = betterproto2.field(
         6, betterproto2.TYPE_INT32
     )
     """
-    Bad probes, or requests, in a row that make a healthy resource unhealthy.
+    Number of consecutive failures after which a healthy resource is unhealthy.
     """
 
 
@@ -911,19 +912,19 @@ class RunningPayload(betterproto2.Message):
         betterproto2.field(1, betterproto2.TYPE_UINT64)
     )
     """
-    The generation of the last payload that was taken.
+    Generation of the last committed payload.
     """
 
     payload_hash: "bytes" = betterproto2.field(2, betterproto2.TYPE_BYTES)
     """
-    The hash that came with it.
+    Hash that came with it.
     """
 
     revision: "typing.Annotated[int, pydantic.Field(ge=0, le=2**64 - 1)]" = (
         betterproto2.field(3, betterproto2.TYPE_UINT64)
     )
     """
-    The revision that came with it.
+    Revision that came with it.
     """
 
 
@@ -942,7 +943,7 @@ class VllmAdapterConfig(betterproto2.Message):
         1, betterproto2.TYPE_STRING
     )
     """
-    The server's URL.
+    URL of the server.
     """
 
     headers: "dict[str, str]" = betterproto2.field(
@@ -953,7 +954,7 @@ class VllmAdapterConfig(betterproto2.Message):
         ),
     )
     """
-    Headers that are sent to it.
+    Headers sent with each request.
     """
 
     protocol_profile: "__config__v1__.ProtocolProfile" = betterproto2.field(
@@ -962,14 +963,14 @@ class VllmAdapterConfig(betterproto2.Message):
         default_factory=lambda: __config__v1__.ProtocolProfile(0),
     )
     """
-    The protocol.
+    Protocol to speak.
     """
 
     request_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         4, betterproto2.TYPE_INT64, optional=True
     )
     """
-    The longest that one request may take, in milliseconds; unset: the adapter's own limit.
+    Timeout of one request, in milliseconds. Unset: the adapter's own.
     """
 
 
@@ -981,7 +982,7 @@ default_message_pool.register_message(
 @dataclass(eq=False, repr=False, config={"extra": "forbid"})
 class WatchHealthRequest(betterproto2.Message):
     """
-    Asks for the health of a Node's resources.
+    Subscribes to the health of a Node's resources.
     """
 
     edge_id: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
@@ -995,7 +996,7 @@ class WatchHealthRequest(betterproto2.Message):
         2, betterproto2.TYPE_STRING
     )
     """
-    The id of the Edge's process.
+    The random id of the Edge's process.
     """
 
 
@@ -1014,15 +1015,15 @@ class WatchHealthResponse(betterproto2.Message):
         betterproto2.field(1, betterproto2.TYPE_UINT64)
     )
     """
-    The generation that the reports belong to.
+    Generation to which the reports belong.
     """
 
     resources: "list[ResourceHealth]" = betterproto2.field(
         2, betterproto2.TYPE_MESSAGE, repeated=True
     )
     """
-    The resources: all at first, and all again once another generation runs, then those that changed. At most 1,000 in
-    one message; the others follow.
+    All resources at first and after each new generation, then those that changed. At most 1,000 per message; the rest
+    follows.
     """
 
 
@@ -1033,8 +1034,8 @@ default_message_pool.register_message(
 
 class NodeConfigServiceStub(betterproto2_grpclib.ServiceStub):
     """
-    A Node's side: it takes its whole configuration from one Edge. Every call carries the Node's token as
-    `authorization: Bearer <token>` in its metadata.
+    Served by a Node, which takes its whole configuration from one Edge. Every call carries the Node's token in its
+    metadata, as `authorization: Bearer <token>`.
     """
 
     async def handshake(
@@ -1046,7 +1047,7 @@ class NodeConfigServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "HandshakeResponse":
         """
-        Opens a session: who is calling, which protocol it speaks, and what the Node runs now.
+        Opens a session: exchanges identities, protocol versions, and what the Node runs.
         """
 
         return await self._unary_unary(
@@ -1067,7 +1068,7 @@ class NodeConfigServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "NodeConfigRefreshResponse":
         """
-        Checks a payload, or checks and runs it.
+        Checks a payload, or checks and commits it.
         """
 
         return await self._unary_unary(
@@ -1088,7 +1089,7 @@ class NodeConfigServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "NodeConfigStatusResponse":
         """
-        What the Node runs now.
+        What the Node runs.
         """
 
         if message is None:
@@ -1112,8 +1113,8 @@ class NodeConfigServiceStub(betterproto2_grpclib.ServiceStub):
         metadata: "MetadataLike | None" = None,
     ) -> "AsyncIterator[WatchHealthResponse]":
         """
-        The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
-        as this stream.
+        Streams the health of resources: of all of them for each generation, then of those that change. The session lasts
+        as long as this stream.
         """
 
         async for response in self._unary_stream(
@@ -1132,13 +1133,13 @@ from ...config import v1 as __config__v1__
 
 class NodeConfigServiceBase(betterproto2_grpclib.ServiceBase):
     """
-    A Node's side: it takes its whole configuration from one Edge. Every call carries the Node's token as
-    `authorization: Bearer <token>` in its metadata.
+    Served by a Node, which takes its whole configuration from one Edge. Every call carries the Node's token in its
+    metadata, as `authorization: Bearer <token>`.
     """
 
     async def handshake(self, message: "HandshakeRequest") -> "HandshakeResponse":
         """
-        Opens a session: who is calling, which protocol it speaks, and what the Node runs now.
+        Opens a session: exchanges identities, protocol versions, and what the Node runs.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
@@ -1147,7 +1148,7 @@ class NodeConfigServiceBase(betterproto2_grpclib.ServiceBase):
         self, message: "NodeConfigRefreshRequest"
     ) -> "NodeConfigRefreshResponse":
         """
-        Checks a payload, or checks and runs it.
+        Checks a payload, or checks and commits it.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
@@ -1156,7 +1157,7 @@ class NodeConfigServiceBase(betterproto2_grpclib.ServiceBase):
         self, message: "NodeConfigStatusRequest"
     ) -> "NodeConfigStatusResponse":
         """
-        What the Node runs now.
+        What the Node runs.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
@@ -1165,8 +1166,8 @@ class NodeConfigServiceBase(betterproto2_grpclib.ServiceBase):
         self, message: "WatchHealthRequest"
     ) -> "AsyncIterator[WatchHealthResponse]":
         """
-        The health of each resource: of all for each generation anew, then of each that changes. The session lives as long
-        as this stream.
+        Streams the health of resources: of all of them for each generation, then of those that change. The session lasts
+        as long as this stream.
         """
 
         raise grpclib.GRPCError(grpclib.const.Status.UNIMPLEMENTED)
