@@ -33,10 +33,10 @@ _ACTOR: Final[ContextVar[str]] = ContextVar("actor", default="")
 
 
 class AdminService(pb.EdgeAdminServiceBase):
-    """Answers for an Edge from the moment that it is attached; before, it says that the Edge starts.
+    """Answers for an Edge once it is attached; before that, calls fail because the Edge is starting.
 
     Args:
-        roots: the directories that file references of a sent candidate may lead into (CFG-06).
+        roots: the directories that file references of a sent candidate may read (CFG-06).
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
@@ -44,11 +44,11 @@ class AdminService(pb.EdgeAdminServiceBase):
         self._attached: Edge | None = None
 
     def attach(self, edge: Edge) -> None:
-        """Answer for this Edge."""
+        """Answer for this Edge from now on."""
         self._attached = edge
 
     async def refresh(self, message: pb.RefreshRequest) -> pb.RefreshResponse:
-        """Propose the layers of the request, or what the Edge's own files say."""
+        """Propose the layers of the request or, without any, the Edge's own files."""
         keywords, mode = _keywords(message.options), _mode(message.mode)
         with _answering():
             if message.layers:
@@ -73,12 +73,12 @@ class AdminService(pb.EdgeAdminServiceBase):
         return pb.ConfirmResponse(revision=revision, confirmed=confirmed)
 
     async def get_status(self, message: pb.GetStatusRequest) -> pb.GetStatusResponse:  # noqa: ARG002
-        """Say what runs."""
+        """Return what runs."""
         with _answering():
             return pb.GetStatusResponse(snapshot=convert.to_message(pb.StatusSnapshot, await self._edge.status()))
 
     async def explain_dispatch(self, message: pb.ExplainDispatchRequest) -> pb.ExplainDispatchResponse:
-        """Say what would become of a new request."""
+        """Explain what would happen to a new request."""
         with _answering():
             explanation = self._edge.pool.explain_request(message.model)
         return pb.ExplainDispatchResponse(explanation=convert.to_message(pb.DispatchExplanation, explanation))
@@ -90,7 +90,7 @@ class AdminService(pb.EdgeAdminServiceBase):
         return pb.ListHistoryResponse(entries=[convert.to_message(pb.HistoryEntry, attempt) for attempt in attempts])
 
     def __mapping__(self) -> dict[str, Handler]:
-        """Return the methods by their routes, each knowing who calls."""
+        """Return the methods by their routes; each records who calls."""
         return {
             route: handler._replace(func=_knowing_actor(handler.func))
             for route, handler in super().__mapping__().items()
@@ -123,7 +123,7 @@ def _keywords(message: pb.RefreshOptions | None) -> dict[str, Any]:
 
 
 def _mode(number: pb.RefreshMode) -> str:
-    # A number that stands for no mode becomes a word that stands for none: the refresh is rejected, as any other is.
+    # An unknown number becomes an unknown word, and the refresh is rejected like any other with an unknown mode.
     return (number.name or str(int(number))).lower()
 
 

@@ -1,6 +1,6 @@
-"""The standard health service, `grpc.health.v1.Health`: what orchestrators and gRPC clients ask for readiness.
+"""The standard health service `grpc.health.v1.Health`, by which orchestrators and gRPC clients check readiness.
 
-It answers for the server as a whole. Its two small messages are written out here, since they are not of our protos.
+It answers for the server as a whole. Its two messages are written out here: they are not part of our protos.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ _ROUTE: Final = "/grpc.health.v1.Health"
 
 
 class ServingStatus(betterproto2.Enum):
-    """Whether the server takes calls."""
+    """Whether the server accepts calls."""
 
     UNKNOWN = 0
     SERVING = 1
@@ -26,14 +26,14 @@ class ServingStatus(betterproto2.Enum):
 
 @dataclass(eq=False, repr=False)
 class HealthCheckRequest(betterproto2.Message):
-    """Asks for a service by its full name; the empty name is the server."""
+    """Asks about a service by its full name; the empty name is the server."""
 
     service: str = betterproto2.field(1, betterproto2.TYPE_STRING)
 
 
 @dataclass(eq=False, repr=False)
 class HealthCheckResponse(betterproto2.Message):
-    """The answer."""
+    """The readiness of the service."""
 
     status: ServingStatus = betterproto2.field(  # noqa: RUF009 - how a field of a message is declared
         1, betterproto2.TYPE_ENUM, default_factory=lambda: ServingStatus(0)
@@ -41,10 +41,10 @@ class HealthCheckResponse(betterproto2.Message):
 
 
 class HealthService:
-    """Tells whether the server is ready; it is not until somebody says so.
+    """Tells whether the server is ready; at first it is not.
 
     Args:
-        services: the full names of the services that share the server's state.
+        services: the full names of the services that share the server's readiness.
     """
 
     def __init__(self, *services: str) -> None:
@@ -54,13 +54,13 @@ class HealthService:
         self._changed = asyncio.Condition()
 
     async def set_ready(self, ready: bool) -> None:  # noqa: FBT001 - a state that has two values
-        """Say whether the server is ready."""
+        """Set whether the server is ready."""
         async with self._changed:
             self._status = ServingStatus.SERVING if ready else ServingStatus.NOT_SERVING
             self._changed.notify_all()
 
     async def end(self) -> None:
-        """Say that the server is not ready any more, and end the watches, which would keep it from stopping."""
+        """Set the server not ready, and end the watches, which would keep it from stopping."""
         self._ended = True
         await self.set_ready(False)
 
@@ -70,14 +70,14 @@ class HealthService:
         await call.send_message(HealthCheckResponse(status=self._status))
 
     async def _watch(self, call: Stream[HealthCheckRequest, HealthCheckResponse]) -> None:
-        # A service that is not known may come to be: its watchers are told so, and wait.
+        # An unknown service may appear later, so its watchers get SERVICE_UNKNOWN and wait.
         known = await self._is_known(call)
-        told: ServingStatus | None = None
+        sent: ServingStatus | None = None
         while True:
             status = self._status if known else ServingStatus.SERVICE_UNKNOWN
-            if status is not told:
+            if status is not sent:
                 await call.send_message(HealthCheckResponse(status=status))
-                told = status
+                sent = status
             if self._ended:
                 return
             async with self._changed:

@@ -1,4 +1,4 @@
-"""Where the admin service listens."""
+"""The listeners of the admin service."""
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,22 +16,22 @@ from iop_edge.transport.renewal import RenewingServerContext, TlsSource
 from iop_edge.transport.server import BoundedServer, Service
 
 _GRACE_SECONDS: Final = 30.0
-"""How long a stop waits for calls that run: a refresh is carried out to its end."""
+"""How long a stop waits for running calls: a refresh is carried out to its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An address, and what reads what it proves and asks for; without TLS only this machine's users can reach it."""
+    """An address and the source of its certificates; without TLS only users of this machine can reach it."""
 
     address: Address
     tls: TlsSource | None = field(default=None, repr=False)
 
 
 def listeners(snapshot: Snapshot, admin: str = "") -> tuple[Listener, ...]:
-    """Return the listeners of a config; `admin` replaces its address for the command line.
+    """Return the listeners of a config; `admin` replaces the address of `listen.admin`.
 
     Raises:
-        EdgeError: an address is none, or would let others than this machine's users in without a certificate.
+        EdgeError: an address is invalid, or other machines could use it without a certificate.
     """
     listen = snapshot.tree["listen"]
     tls, asks_for_certificates = tls_source(listen), bool(plain(listen.get("tls", {}).get("ca", "")))
@@ -49,33 +49,33 @@ def _listener(text: str, tls: TlsSource | None, *, is_open: bool) -> Listener:
     if not address.is_local and is_open:
         raise EdgeError(
             f"the admin service at {text} can be reached from other machines: "
-            "listen.tls must give a certificate, and the authority (ca) of its clients"
+            "listen.tls must have a certificate, and the authority (ca) of its clients"
         )
     return Listener(address, tls)
 
 
 @asynccontextmanager
 async def listening(wanted: Collection[Listener], services: Collection[Service]) -> AsyncIterator[tuple[Address, ...]]:
-    """Serve on all listeners for as long as the block runs; yield the real addresses.
+    """Serve on all listeners while the block runs; yield the real addresses.
 
-    At the end no new call is taken, and those that run end first.
+    At the end no new call is accepted, and running calls end first.
 
     Raises:
-        EdgeError: an address cannot be listened on; then none is.
+        EdgeError: an address cannot be listened on. Then none is.
     """
     async with AsyncExitStack() as stack:
         addresses = []
         for listener in wanted:
             server = BoundedServer(services, max_request_bytes=MAX_MESSAGE_BYTES)
-            _make_room(listener.address)
+            _make_socket_directory(listener.address)
             context = RenewingServerContext(listener.tls) if listener.tls else None
             addresses.append(await server.start(listener.address, context))
             stack.push_async_callback(server.drain, _GRACE_SECONDS)
         yield tuple(addresses)
 
 
-def _make_room(address: Address) -> None:
-    """Create the directory of a unix socket, for the own user alone, where it is missing."""
+def _make_socket_directory(address: Address) -> None:
+    """Create a missing directory of a unix socket, for this user only."""
     if not address.is_unix:
         return
     parent = Path(address.path).parent

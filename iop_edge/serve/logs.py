@@ -1,7 +1,7 @@
-"""Log lines: one JSON object each, or a line for people. Neither ever holds a traceback, which could quote a secret.
+"""The log: JSON objects, one a line, or lines for people. It has no tracebacks, which could quote a secret.
 
-All that a serving Edge says goes this way, that it is ready and the fault that ends it too. A line that nobody can
-take, since the stream is closed, full, or without a reader, is dropped: an Edge serves on.
+Everything that a serving Edge reports is logged, including readiness and the fault that ends it. When the stream is
+closed, full, or without a reader, lines are dropped and the Edge goes on.
 """
 
 import json
@@ -21,12 +21,12 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class LoggedError(EdgeError):
-    """A fault that ends the Edge, and that its log has told of."""
+    """A fault that ends the Edge and is already logged."""
 
 
 class _Handler(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - a name of logging's
-        """Drop the line; logging would print a traceback, with the line's values in it."""
+        """Drop the line; the default prints a traceback with the line's values."""
 
 
 class _JsonFormatter(logging.Formatter):
@@ -45,7 +45,7 @@ class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         if _announced(record):
             return _message(record)
-        # Some messages quote a peer: control characters must not reach a terminal.
+        # Messages may quote a peer, whose control characters must not reach a terminal.
         message = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in _message(record))
         return f"{_time(record)} {record.levelname.lower()} {record.name}: {message}"
 
@@ -56,10 +56,9 @@ _FORMATTERS: Final[Mapping[str, type[logging.Formatter]]] = MappingProxyType(
 
 
 def announce_ready(logger: logging.Logger, revision: int, admin: Sequence[str]) -> None:
-    """Write the line that tells whoever waits for it that the Edge serves, whatever the level is.
+    """Write the line that says that the Edge serves, whatever the log level.
 
-    In a log for people it is `iop-edge: ready` and so on, with nothing before it; in JSON it is the `message`, and
-    `event`, `revision` and `admin` say the same.
+    In text it begins with `iop-edge: ready`; in JSON that is the `message`, beside `event`, `revision` and `admin`.
     """
     message = f"iop-edge: ready, revision {revision}, admin {', '.join(admin)}"
     fields = {"event": "ready", "revision": revision, "admin": list(admin)}
@@ -69,10 +68,10 @@ def announce_ready(logger: logging.Logger, revision: int, admin: Sequence[str]) 
 
 @contextmanager
 def faults_logged() -> Iterator[None]:
-    """Tell in the log of a fault that ends the block.
+    """Log a fault that ends the block.
 
     Raises:
-        LoggedError: in place of a fault of the system that the block raises.
+        LoggedError: in place of an `EdgeError` or `OSError` from the block.
     """
     try:
         yield
@@ -89,9 +88,9 @@ def faults_logged() -> Iterator[None]:
 
 @contextmanager
 def logging_to(stream: TextIO | None, settings: Mapping[str, Any]) -> Iterator[None]:
-    """Write the log lines of this process to a stream, as the `logging` section of a config says.
+    """Write the log of this process to a stream while the block runs, by the `logging` section of a config.
 
-    The level is that of our own lines. Libraries tell of faults alone: below that they print what they send.
+    The level applies to iop_edge. Libraries log warnings and errors only: below that they print what they send.
     """
     handler = _Handler(stream)
     handler.setFormatter(_FORMATTERS[plain(settings["format"])]())

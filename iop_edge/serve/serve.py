@@ -1,54 +1,59 @@
 """`iop-edge serve`: an Edge as a process of its own."""
 
 import asyncio
+import fcntl
 import logging
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from iop_edge.config.files import FileResolver
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Origin, fault_text
 from iop_edge.edge.edge import Edge, metrics_snapshot
-from iop_edge.errors import ConfigError, Report
+from iop_edge.edge.restore import present_secrets, restore
+from iop_edge.errors import ConfigError, EdgeError, Report
 from iop_edge.refresh.result import Trigger
 from iop_edge.schema.values import plain
 from iop_edge.serve.admin import SERVICE_NAME, AdminService
 from iop_edge.serve.health import HealthService
-from iop_edge.serve.last_good import last_good, tell_of_last_good
 from iop_edge.serve.listeners import listeners, listening
 from iop_edge.serve.logs import announce_ready, faults_logged, logging_to
 from iop_edge.serve.own_files import OwnFiles
-from iop_edge.serve.state_dir import owned
 from iop_edge.serve.watch import watch
 from iop_edge.store.sqlite import SqliteStore
 
 _LOG: Final = logging.getLogger(__name__)
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_MAX_LOGGED: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=ConfigDict(strict=True))
 class ServeOptions:
-    """What a serving Edge is told from outside its config.
+    """The settings of a serving Edge that are not in its config; pydantic checks them.
 
     Args:
         files: the tracked config files; `-` is standard input.
+        state_dir: the directory of the history; it belongs to one process at a time.
         private: the private overlays.
-        state_dir: the directory that the Edge keeps its history in; it belongs to one process at a time.
         admin: the address of the admin service, instead of the config's `listen.admin`.
-        secrets_dir: a directory besides those of the config files that `${file:}` of a sent candidate may read.
-        watch: take up changes of the config files by itself.
+        secrets_dir: a directory besides those of the config files that `${file:}` of a proposed config may read.
+        watch: take up changes of the config files as they happen.
         last_good: start with the newest applied revision when the config files cannot be used.
-        take_over: take each Node over, once, that belongs to another Edge id.
+        take_over: take over, once, each Node that belongs to another Edge id.
     """
 
-    files: tuple[str, ...]
+    files: Annotated[tuple[str, ...], Field(min_length=1)]
+    state_dir: Path
     private: tuple[str, ...] = ()
-    state_dir: Path = Path("/var/lib/iop-edge")
     admin: str = ""
     secrets_dir: Path | None = None
     watch: bool = False
@@ -56,23 +61,15 @@ class ServeOptions:
     take_over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Signals:
-    """What signals have asked for. Several SIGHUPs before there was time for one are one: files are read after them."""
-
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
-    reload: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 async def serve(options: ServeOptions) -> None:
     """Run an Edge until SIGTERM or SIGINT; SIGHUP makes it read its files again.
 
-    What it says goes to standard error, in the form of the config's `logging`; once it serves, `iop-edge: ready`, with
+    It logs to standard error, in the format of the config's `logging`. Once it serves, the line `iop-edge: ready` tells
     its revision and addresses.
 
     Raises:
         ConfigError: the config files cannot be used.
-        LoggedError: an address is taken, or another process has the state directory.
+        LoggedError: an address is in use, or another process has the state directory.
     """
     files = OwnFiles(options.files, options.private)
     with _signals() as signals:
@@ -80,20 +77,10 @@ async def serve(options: ServeOptions) -> None:
         roots = (*files.directories, *((options.secrets_dir,) if options.secrets_dir else ()))
         admin, health = AdminService(roots), HealthService(SERVICE_NAME)
         async with AsyncExitStack() as stack:
-            if not isinstance(found, Report):
-                _log_as_told(stack, found)
-            elif not options.last_good:
-                raise ConfigError(found)
-            state_dir = stack.enter_context(owned(options.state_dir))
-            snapshot = (
-                await asyncio.to_thread(last_good, state_dir, files, found) if isinstance(found, Report) else found
-            )
-            if isinstance(found, Report):
-                _log_as_told(stack, snapshot)
-                tell_of_last_good(found)
+            snapshot = await _start_config(stack, options, files, found)
             wanted = listeners(snapshot, options.admin)
             addresses = await stack.enter_async_context(listening(wanted, [admin, health]))
-            store = stack.enter_context(closing(SqliteStore(state_dir)))
+            store = stack.enter_context(closing(SqliteStore(options.state_dir)))
             edge = await stack.enter_async_context(
                 Edge.start(snapshot, store=store, files=files, take_over=options.take_over)
             )
@@ -111,16 +98,79 @@ async def serve(options: ServeOptions) -> None:
             _LOG.info("stopping")
 
 
-def _log_as_told(stack: AsyncExitStack, snapshot: Snapshot) -> None:
+async def _start_config(
+    stack: AsyncExitStack, options: ServeOptions, files: OwnFiles, found: Snapshot | Report
+) -> Snapshot:
+    """Begin to log and to own the state directory, and return the config to start with.
+
+    Only a config says how to log, so the log begins with the first usable one.
+    """
+    if isinstance(found, Snapshot):
+        _begin_log(stack, found)
+        stack.enter_context(owned(options.state_dir))
+        return found
+    if not options.last_good:
+        raise ConfigError(found)
+    stack.enter_context(owned(options.state_dir))
+    snapshot = await asyncio.to_thread(_last_good, options.state_dir, files, found)
+    _begin_log(stack, snapshot)
+    _LOG.error("the config files cannot be used: starting with the newest applied revision instead")
+    for violation in found.violations[:_MAX_LOGGED]:
+        _LOG.error("%s", violation)
+    return snapshot
+
+
+def _begin_log(stack: AsyncExitStack, snapshot: Snapshot) -> None:
     stack.enter_context(logging_to(sys.stderr, snapshot.tree["logging"]))
     stack.enter_context(faults_logged())
 
 
+def _last_good(state_dir: Path, files: OwnFiles, found: Report) -> Snapshot:
+    """Return the config that was applied last and is not awaiting confirmation (REF-10).
+
+    History holds no raw secrets: they come from the private overlays, as far as these can be used.
+
+    Raises:
+        ConfigError: there is none, or it cannot be used; the report includes what is wrong with the files.
+        EdgeError: the history cannot be used.
+    """
+    with closing(SqliteStore(state_dir)) as store:
+        newest = store.newest_confirmed()
+    if newest is None:
+        raise ConfigError(found)
+    try:
+        return restore(newest, present_secrets(files), FileResolver())
+    except ConfigError as error:
+        both = (*found.violations, *error.violations)
+        raise ConfigError(Report(both, found.warnings, found.total + error.total, found.excerpts)) from None
+
+
+@contextmanager
+def owned(state_dir: Path) -> Iterator[None]:
+    """Own a state directory, which only its owner can read, while the block runs.
+
+    Raises:
+        EdgeError: the directory cannot be used, or another process owns it.
+    """
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state_dir.chmod(0o700)
+        lock = os.open(state_dir / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise EdgeError(f"cannot use the state directory {state_dir}: {error.strerror}") from None
+    with closing(os.fdopen(lock)):
+        try:
+            # The kernel drops the lock with its process, however that ends: no stale lock is ever in the way.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise EdgeError(f"another Edge uses the state directory {state_dir}") from None
+        yield
+
+
 @asynccontextmanager
 async def _metrics(edge: Edge, address: str) -> AsyncIterator[None]:
-    # Imported where they are wanted: most of what it takes to start is imports.
-    from iop_edge.serve.metrics import exposition
-    from iop_edge.serve.metrics_server import serving_metrics
+    # Imported only where it is enabled: imports take most of the time of a start.
+    from iop_edge.serve.metrics import exposition, serving_metrics
 
     async def page() -> bytes:
         return await asyncio.to_thread(exposition, metrics_snapshot(edge))
@@ -128,6 +178,14 @@ async def _metrics(edge: Edge, address: str) -> AsyncIterator[None]:
     async with serving_metrics(address, page) as real:
         _LOG.info("metrics on http://%s/metrics", real)
         yield
+
+
+class _Signals:
+    """Events of signals. Several SIGHUPs that come before one is handled count as one: files are read after them."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+        self.reload = asyncio.Event()
 
 
 @contextmanager
@@ -145,7 +203,7 @@ def _signals() -> Iterator[_Signals]:
 
 @asynccontextmanager
 async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Do the work for as long as the block runs."""
+    """Run the work as a task while the block runs."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -155,15 +213,15 @@ async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
             await task
 
 
-async def _reload_whenever(edge: Edge, asked: asyncio.Event) -> None:
+async def _reload_whenever(edge: Edge, requested: asyncio.Event) -> None:
     while True:
-        await asked.wait()
-        asked.clear()
+        await requested.wait()
+        requested.clear()
         await _reload(edge, Trigger.RELOAD)
 
 
 async def _reload(edge: Edge, trigger: Trigger) -> None:
     try:
         await edge.reload(origin=Origin(trigger=trigger))
-    except Exception as error:  # noqa: BLE001 - the next one must find somebody who listens
-        _LOG.error("the files were not read again: %s", fault_text(error))
+    except Exception as error:  # noqa: BLE001 - the task must survive for the next request
+        _LOG.error("the config files were not read again: %s", fault_text(error))

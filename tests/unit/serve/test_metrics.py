@@ -15,8 +15,7 @@ from iop_edge.pool.refusal import NoProviderError, Refusal, RefusalReason
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.push.model import Connection, NodeState, Pushed
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
-from iop_edge.serve.metrics import exposition
-from iop_edge.serve.metrics_server import serving_metrics
+from iop_edge.serve.metrics import exposition, serving_metrics
 from tests.clock import ManualClock
 from tests.support import run
 from tests.unit.edge.house import EAGER, TOKEN, House

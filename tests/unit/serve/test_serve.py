@@ -24,7 +24,7 @@ SCRIPT = (
     "from pathlib import Path\n"
     "from iop_edge.serve.serve import ServeOptions, serve\n"
     "tracked, private, state, *flags = sys.argv[1:]\n"
-    "asyncio.run(serve(ServeOptions((tracked,), (private,), Path(state), **dict.fromkeys(flags, True))))\n"
+    "asyncio.run(serve(ServeOptions((tracked,), Path(state), (private,), **dict.fromkeys(flags, True))))\n"
 )
 
 
@@ -71,7 +71,7 @@ async def serving(house: House, *flags: str) -> AsyncIterator[Served]:
 
 
 def options(house: House, *, last_good: bool = False) -> ServeOptions:
-    return ServeOptions((str(house.tracked),), (str(house.private),), house.state_dir, last_good=last_good)
+    return ServeOptions((str(house.tracked),), house.state_dir, (str(house.private),), last_good=last_good)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

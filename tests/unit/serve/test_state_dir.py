@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from iop_edge.errors import EdgeError
-from iop_edge.serve.state_dir import owned
+from iop_edge.serve.serve import owned
 
 
 def test_a_state_directory_belongs_to_one_at_a_time(tmp_path: Path) -> None:
-    with owned(tmp_path / "state") as state_dir:
+    state_dir = tmp_path / "state"
+    with owned(state_dir):
         assert state_dir.stat().st_mode & 0o777 == 0o700
         with pytest.raises(EdgeError, match="another Edge"), owned(state_dir):
             pass
@@ -23,7 +24,7 @@ def test_a_process_that_was_killed_leaves_no_lock(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from iop_edge.serve.state_dir import owned\n"
+        "from iop_edge.serve.serve import owned\n"
         "with owned(Path(sys.argv[1])):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -8,8 +8,7 @@ import pytest
 from iop_edge.errors import Report
 from iop_edge.serve import watch as module
 from iop_edge.serve.own_files import OwnFiles
-from iop_edge.serve.places import places
-from iop_edge.serve.watch import watch
+from iop_edge.serve.watch import places, watch
 from tests.support import run
 
 CONFIG = "edge: {id: e, name: '%s'}\n"
