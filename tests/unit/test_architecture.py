@@ -1,6 +1,7 @@
 """The shape of the house: imports point downwards, the core does no I/O, files stay small (docs/decisions/)."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +65,12 @@ MAY_IMPORT = {
     "iop_edge.clock": {"time"},  # the one source of time
     "iop_edge.net": {"os", "ssl"},  # makes TLS contexts of PEM texts, which OpenSSL takes from (memory) files only
 }
+
+READS_TIME = re.compile(r"(datetime\.now|datetime\.utcnow|date\.today|loop(\(\))?\.time|asyncio\.sleep)")
+"""What only the clock may use; everything else is given a clock. Formatting a given time is fine."""
+
+KEEPS_ITS_OWN_TIME = frozenset({"node", "push", "serve", "transport"})
+"""Packages that are still to be given a clock."""
 
 PURE_NAMES = frozenset({"PurePath", "PurePosixPath"})
 """What may be imported from a module that does I/O, since it does none itself."""
@@ -140,6 +147,16 @@ def test_core_module_imports_nothing_that_does_io(module: str) -> None:
 def test_core_module_calls_nothing_that_does_io(module: str) -> None:
     calls = [node for node in ast.walk(imports.syntax(module)) if isinstance(node, ast.Call)]
     found = [f"line {call.lineno}: {name}()" for call in calls if (name := ast.unparse(call.func)) in IO_CALLS]
+    assert not found
+
+
+@pytest.mark.parametrize("module", [name for name in imports.modules() if _unit(name) not in KEEPS_ITS_OWN_TIME])
+def test_only_the_clock_reads_the_time(module: str) -> None:
+    if module == "iop_edge.clock":
+        return
+    found = [f"line {item.line}: {item.module}" for item in imports.imports(module) if item.module == "time"]
+    nodes = [node for node in ast.walk(imports.syntax(module)) if isinstance(node, ast.Attribute)]
+    found += [f"line {node.lineno}: {name}" for node in nodes if READS_TIME.fullmatch(name := ast.unparse(node))]
     assert not found
 
 
