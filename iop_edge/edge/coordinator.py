@@ -26,7 +26,7 @@ from iop_edge.refresh.result import (
     Status,
     Trigger,
 )
-from iop_edge.store.base import Applied, Store
+from iop_edge.store.history import Applied, Store
 
 _LOG: Final = logging.getLogger(__name__)
 

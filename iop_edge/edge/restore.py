@@ -27,7 +27,7 @@ from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.redact import is_secret
 from iop_edge.schema.references import Resolver, absolute_files, escape
 from iop_edge.schema.values import REDACTED, ReadTree, Sourced, plain
-from iop_edge.store.base import Applied
+from iop_edge.store.history import Applied
 
 
 def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot:

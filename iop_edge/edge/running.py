@@ -21,7 +21,7 @@ from iop_edge.refresh.result import Attempt, Status, Trigger
 from iop_edge.requests.prepare import RequestPolicy
 from iop_edge.schema.references import FileReference, ReferenceFailure, Resolver, lookup, parse
 from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced, plain
-from iop_edge.store.base import Applied, Store
+from iop_edge.store.history import Applied, Store
 from iop_edge.transport.renewal import TlsSource
 
 _LOG: Final = logging.getLogger(__name__)

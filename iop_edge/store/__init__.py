@@ -1,1 +1,1 @@
-"""The history of an Edge: attempts, and the configs of its revisions."""
+"""The history of an Edge, in memory or in SQLite: attempts, and the configs of its revisions."""

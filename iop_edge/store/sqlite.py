@@ -1,4 +1,4 @@
-"""A history in a directory: SQLite with a write-ahead log, whole after a crash at any point."""
+"""A history in a directory: SQLite with a write-ahead log, consistent after a crash at any point."""
 
 import json
 import os
@@ -7,13 +7,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any, Final
 
 from iop_edge.errors import EdgeError
 from iop_edge.refresh.result import Attempt, Status, Trigger
-from iop_edge.store.base import DEFAULT_LIMIT, DEFAULT_RETENTION, KEY_BYTES, Applied, Retention
+from iop_edge.store.history import DEFAULT_LIMIT, DEFAULT_RETENTION, KEY_BYTES, Applied, Retention
 
 FILE_NAME: Final = "history.sqlite3"
 
@@ -51,17 +51,18 @@ ALTER TABLE attempt ADD COLUMN rules TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE applied ADD COLUMN is_confirmed INTEGER NOT NULL DEFAULT 1;
 """,
 )
-"""What makes each version of the schema of the one before it. A step that was released never changes again."""
+"""Each step makes the next version of the database schema. A released step never changes."""
 
 _COLUMNS: Final = (
     "at_ms, actor, trigger, status, committed, revision_before, revision_after, base_hash, candidate_hash, paths, rules"
 )
+"""The fields of `Attempt` in their order, except its id."""
 
 
 class SqliteStore:
-    """A `Store` in a state directory, which becomes readable for its owner alone.
+    """A `Store` in a state directory, which becomes accessible to its owner alone.
 
-    The file is opened with synchronous writes: what was recorded survives the end of the process and of the machine.
+    Writes are synchronous: what was recorded survives a crash of the process and of the machine.
 
     Raises:
         EdgeError: the directory or the file cannot be used, or a newer version wrote it.
@@ -88,7 +89,7 @@ class SqliteStore:
             raise
 
     def key(self) -> bytes:
-        """Return the key that this store made when it was new."""
+        """Return the key, which was made with the file."""
         return self._key
 
     def newest(self) -> Applied | None:
@@ -96,11 +97,11 @@ class SqliteStore:
         return self._one_applied("ORDER BY revision DESC LIMIT 1")
 
     def newest_confirmed(self) -> Applied | None:
-        """Return the config that was applied last of those that nobody still has to confirm."""
+        """Return the config that was applied last among those that do not await confirmation."""
         return self._one_applied("WHERE is_confirmed ORDER BY revision DESC LIMIT 1")
 
     def confirm(self, revision: int) -> None:
-        """Note that a revision is confirmed.
+        """Mark a revision as confirmed.
 
         Raises:
             EdgeError: the file cannot be written.
@@ -109,14 +110,14 @@ class SqliteStore:
             self._db.execute("UPDATE applied SET is_confirmed = 1 WHERE revision = ?", (revision,))
 
     def applied(self, revision: int) -> Applied | None:
-        """Return the config of a revision, or None where there is none."""
+        """Return the config of a revision, or None if there is none."""
         return self._one_applied("WHERE revision = ?", min(revision, _MAX_INTEGER))
 
     def record(self, attempt: Attempt, applied: Applied | None = None) -> Attempt:
-        """Keep an attempt, and the config that it applied, in one transaction.
+        """Keep an attempt and the config that it applied, in one transaction.
 
         Raises:
-            EdgeError: the file cannot be written, or has the revision already.
+            EdgeError: the file cannot be written, or already has the revision.
         """
         with self._transaction():
             if applied is not None:
@@ -137,7 +138,7 @@ class SqliteStore:
             return tuple(_attempt_of(row) for row in self._db.execute(query, (limit,)))
 
     def close(self) -> None:
-        """Close the file. Closing twice is fine."""
+        """Close the file. It may be closed twice."""
         with self._lock:
             self._db.close()
 
@@ -163,7 +164,7 @@ class SqliteStore:
             "DELETE FROM attempt WHERE id <= (SELECT id FROM attempt ORDER BY id DESC LIMIT 1 OFFSET ?)",
             (self._retention.attempts,),
         )
-        # The newest that is confirmed stays, however many wait for that: a start may need it.
+        # The newest confirmed config stays, however many await confirmation: a start may need it.
         self._db.execute(
             "DELETE FROM applied WHERE"
             " revision <= (SELECT revision FROM applied ORDER BY revision DESC LIMIT 1 OFFSET ?)"
@@ -188,7 +189,7 @@ class SqliteStore:
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
-                # SQLite itself ends a transaction on some faults, a full disk among them.
+                # SQLite itself ends the transaction on some faults, such as a full disk.
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
@@ -202,7 +203,7 @@ class SqliteStore:
 
 
 def _create_private(path: Path) -> None:
-    # The files that SQLite keeps beside its database take the mode of the database.
+    # The files that SQLite keeps beside its database inherit the mode of the database.
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         os.fchmod(descriptor, 0o600)
@@ -211,34 +212,15 @@ def _create_private(path: Path) -> None:
 
 
 def _attempt_row(attempt: Attempt) -> tuple[Any, ...]:
-    return (
-        attempt.at_ms,
-        attempt.actor,
-        attempt.trigger.value,
-        attempt.status.value,
-        int(attempt.committed),
-        attempt.revision_before,
-        attempt.revision_after,
-        attempt.base_hash,
-        attempt.candidate_hash,
-        json.dumps(attempt.paths),
-        json.dumps(attempt.rules),
-    )
+    *values, paths, rules, _ = astuple(attempt)
+    return (*values, json.dumps(paths), json.dumps(rules))
 
 
 def _attempt_of(row: tuple[Any, ...]) -> Attempt:
-    number, at_ms, actor, trigger, status, committed, before, after, base_hash, candidate_hash, paths, rules = row
+    number, at_ms, actor, trigger, status, committed, before, after, base, candidate, paths, rules = row
     return Attempt(
-        id=number,
-        at_ms=at_ms,
-        actor=actor,
-        trigger=Trigger(trigger),
-        status=Status(status),
-        committed=bool(committed),
-        revision_before=before,
-        revision_after=after,
-        base_hash=base_hash,
-        candidate_hash=candidate_hash,
+        *(at_ms, actor, Trigger(trigger), Status(status), bool(committed), before, after, base, candidate),
         paths=tuple(json.loads(paths)),
         rules=tuple(json.loads(rules)),
+        id=number,
     )

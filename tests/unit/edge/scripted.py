@@ -24,8 +24,7 @@ from iop_edge.refresh.result import (
     Status,
     Trigger,
 )
-from iop_edge.store.base import Applied, Store
-from iop_edge.store.memory import MemoryStore
+from iop_edge.store.history import Applied, MemoryStore, Store
 from tests import trees
 from tests.clock import ManualClock
 

@@ -11,8 +11,7 @@ from iop_edge.config.source import Source
 from iop_edge.edge.edge import Edge
 from iop_edge.errors import EdgeError
 from iop_edge.refresh.result import Attempt, Mode, RefreshResult, Status, Trigger
-from iop_edge.store.base import Applied
-from iop_edge.store.memory import MemoryStore
+from iop_edge.store.history import Applied, MemoryStore
 from tests.clock import ManualClock
 from tests.support import run
 from tests.unit.edge.house import EAGER, House

@@ -10,7 +10,7 @@ from iop_edge.errors import ConfigError
 from iop_edge.ids import ModelId
 from iop_edge.pool.status import Health, ProviderState
 from iop_edge.refresh.result import Mode, NodeOutcome, Status, Trigger
-from iop_edge.store.memory import MemoryStore
+from iop_edge.store.history import MemoryStore
 from iop_edge.store.sqlite import SqliteStore
 from tests.support import run
 from tests.unit.edge.house import EAGER, TOKEN, House, candidate, started

@@ -9,7 +9,7 @@ from iop_edge.config.files import FileResolver
 from iop_edge.edge.restore import present_secrets, restore
 from iop_edge.errors import ConfigError
 from iop_edge.serve.own_files import OwnFiles
-from iop_edge.store.base import Applied
+from iop_edge.store.history import Applied
 
 pytestmark = pytest.mark.contract("REF-11")
 

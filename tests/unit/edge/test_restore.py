@@ -10,7 +10,7 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.edge.restore import restore
 from iop_edge.errors import ConfigError
-from iop_edge.store.base import Applied
+from iop_edge.store.history import Applied
 
 pytestmark = pytest.mark.contract("REF-11")
 

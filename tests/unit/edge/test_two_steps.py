@@ -7,8 +7,7 @@ import pytest
 from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
 from iop_edge.refresh.result import Attempt, Mode, NodeOutcome, Status, Trigger
-from iop_edge.store.base import Applied
-from iop_edge.store.memory import MemoryStore
+from iop_edge.store.history import Applied, MemoryStore
 from iop_edge.store.sqlite import SqliteStore
 from tests import trees
 from tests.support import run

@@ -8,8 +8,7 @@ import pytest
 
 from iop_edge.errors import EdgeError
 from iop_edge.refresh.result import Attempt, Status, Trigger
-from iop_edge.store.base import Applied, Retention, Store
-from iop_edge.store.memory import MemoryStore
+from iop_edge.store.history import Applied, MemoryStore, Retention, Store
 from iop_edge.store.sqlite import FILE_NAME, SqliteStore
 
 ATTEMPT = Attempt(
