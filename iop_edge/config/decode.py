@@ -63,7 +63,7 @@ class Decoder(MessageReader):
         if event.tag is not None:
             self.refuse_tag(event, None)
         if event.__class__ is MappingStartEvent:
-            return self.tree(self.plan_of(table.root().name), None, event)
+            return self.tree(self.plan_of(table.root().name), None)
         if event.__class__ is ScalarEvent and is_null(event.value, event.style):
             raise self.findings.stop("yaml.empty", None, TextPosition(0, 0), "the file is empty")
         raise self.findings.stop("yaml.root", None, event.start_mark, "a config is a mapping", hint_of_space(event))

@@ -4,8 +4,9 @@ import textwrap
 from typing import Final
 
 from iop_edge.config.migrate.edits import Change, Edit, edited
-from iop_edge.config.migrate.nodes import Scalar, Text, compose
 from iop_edge.config.migrate.walk import Place, places
+from iop_edge.config.nodes import Document, Scalar, compose
+from iop_edge.config.source import Source
 from iop_edge.schema.explain import explain
 from iop_edge.schema.paths import ROOT
 
@@ -14,10 +15,10 @@ _WIDTH: Final = 100
 
 def documented(text: str) -> str:
     """Return a valid config with a comment above the first appearance of each field in block style."""
-    whole = Text(text)
+    whole = compose(Source("", text.encode()))
     told: set[str] = set()
     edits: list[Edit] = []
-    for place in places(compose(whole)):
+    for place in places(whole.node(0)):
         for key, _ in place.node.fields if not place.node.is_flow else ():
             comment = _comment(place, key, whole)
             if comment not in told:
@@ -27,7 +28,7 @@ def documented(text: str) -> str:
     return edited(text, [Change(tuple(edits), ROOT, "comments")]) or text
 
 
-def _comment(place: Place, key: Scalar, text: Text) -> str:
+def _comment(place: Place, key: Scalar, text: Document) -> str:
     explanation = explain(str(place.path.child(place.field(key))))
     words = f" One of: {', '.join(word.word for word in explanation.words)}." if explanation.words else ""
     line = text.text[text.line_start(key.start) :]

@@ -1,189 +1,270 @@
-"""Source lines as a report may show them (CFG-04, CFG-08).
+"""What a report may show of a file: its source lines, masked, and the keys in its findings (CFG-04, CFG-08).
 
-Nothing of a line is shown unless somebody vouches for it: the decoder, which knows the field that a scalar was read
-for. What it passed over stays hidden, and so do comments, tags and anchors.
+Nothing of a line is shown unless the schema vouches for it, which says as what each scalar of a file is read. Scalars
+that nothing reads stay hidden, and so do comments, tags and anchors.
 """
 
-import sys
-from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
-from functools import partial
-from typing import Any, NamedTuple
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
 
-from yaml.events import AliasEvent, ScalarEvent, StreamEndEvent
-
-from iop_edge.config.decode import Decoder, read_document
-from iop_edge.config.events import STARTS, Event, EventReader
-from iop_edge.config.findings import Findings, Position, Trail
-from iop_edge.config.keys import is_one_word, known_keys
-from iop_edge.config.line import REACH, Token, masked, up_to_colon
-from iop_edge.config.mappings import MERGE_KEY, Seen
-from iop_edge.config.parsers import DEFAULT_PARSER
-from iop_edge.config.plans import Slot, unhurried_plan_of
-from iop_edge.config.scalars import is_null
-from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.config.texts import TextPosition, lines_of, without_bom
+from iop_edge.config.findings import Finding
+from iop_edge.config.keys import is_ignored, is_one_word, known_keys, may_hold_value, names_secret
+from iop_edge.config.nodes import ALIAS, ANCHORED, KEY, MAPPING, MERGE_KEY, SCALAR, SEQUENCE, TAGGED, Document
+from iop_edge.config.roles import Roles
 from iop_edge.errors import Excerpt, Span
-from iop_edge.schema.redact import is_secret
+from iop_edge.schema.redact import is_secret, reveals
+from iop_edge.schema.references import holds_reference
+from iop_edge.schema.table import Field, Kind, Message
+from iop_edge.schema.values import REDACTED
+
+REACH: Final = 80
+"""How far a line is shown to both sides of its caret."""
+
+_TAB: Final = "    "
+_ELLIPSIS: Final = "..."
+_BETWEEN: Final = re.compile(r"(?P<structure>[\s?:,\[\]{}-]+)|(?P<comment>#.*)|[^\s?:,\[\]{}#-]+")
+_BEGINNING: Final = re.compile(r"[\s?{\[,-]*[\"']?([A-Za-z0-9_$-]+)[\"']?\s*:")
+
+_NAMES_KEY: Final = frozenset({"field.unknown", "yaml.duplicate_key"})
+"""The rules whose findings name a key that the schema does not know."""
+
+_LEFT_OVER: Final = "there is no such field here; it may be left over from the secret before it, and is not shown"
+_NO_VALUE: Final = "there is no such field here, and it has no value"
 
 
-def excerpts(source: Source, spans: Collection[Span], limits: Limits = DEFAULT_LIMITS) -> dict[Span, Excerpt]:
-    """Return the masked source lines of spans of one file; a span whose line is better not shown is left out."""
-    if len(source.data) > limits.max_bytes:
-        return {}
-    notes = _Notes(spans)
-    read_document(source, Findings(), limits, DEFAULT_PARSER, partial(_Watcher, notes=notes))
-    lines = lines_of(without_bom(source.data).decode(errors="replace"), notes.lines)
-    shown = {span: _excerpt(span, lines[span.line - 1], notes) for span in spans if span.line - 1 in lines}
-    return {span: excerpt for span, excerpt in shown.items() if excerpt is not None}
+class Disclosure:
+    """Decides what may be shown of one file."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._roles = Roles(document)
+        self._spill = _SecretSpill(document, self._roles)
+
+    def findings(self, findings: Collection[Finding]) -> list[Finding]:
+        """Return findings without the keys in them that may be parts of a secret."""
+        hidden: dict[Finding, str] = {}
+        for finding in findings:
+            if finding.rule in _NAMES_KEY:
+                message = self._hidden_key(finding)
+                if message:
+                    hidden[finding] = message
+        paths = {finding.path for finding in hidden}
+        return [
+            finding._replace(
+                rule="field.unknown" if finding in hidden else finding.rule,
+                path=finding.path.parent or finding.path if finding.path in paths else finding.path,
+                message=hidden.get(finding, finding.message),
+            )
+            for finding in findings
+        ]
+
+    def _hidden_key(self, finding: Finding) -> str:
+        """Return what to say instead where the key of a finding must not be named."""
+        number = self._document.key_at(finding.line - 1, finding.column - 1)
+        if number is None or self._spill.is_behind_secret(number):
+            return _LEFT_OVER if number is None or self._spill.holds(number) else ""
+        return _NO_VALUE if self._spill.holds(number) else ""
+
+    def excerpts(self, spans: Iterable[Span]) -> dict[Span, Excerpt]:
+        """Return the masked source lines of spans; a span whose line is better not shown is left out."""
+        shown = {span: self._excerpt(span) for span in spans if 0 < span.line <= len(self._document.lines)}
+        return {span: excerpt for span, excerpt in shown.items() if excerpt is not None}
+
+    def _excerpt(self, span: Span) -> Excerpt | None:
+        document, column = self._document, span.column - 1
+        start = document.lines[span.line - 1]
+        line = document.text[start : document.line_stop(start)]
+        if document.read_to is not None and span.line - 1 >= document.line(document.read_to):
+            return _up_to_colon(line, column)
+        return _masked(line, self._tokens(start, len(line), column), column)
+
+    def _tokens(self, line: int, length: int, column: int) -> "Iterator[_Token]":
+        """Yield the scalars and aliases of a line near a column, by the offset and the length of the line."""
+        document = self._document
+        starts, stops = document.starts, document.stops
+        number = bisect_left(starts, line + max(0, column - REACH))
+        # One that reaches into the part may be the last one that begins before it.
+        while number and not document.has(number - 1, SCALAR | ALIAS):
+            number -= 1
+        number = max(0, number - 1)
+        stop = line + min(length, column + REACH)
+        while number < len(starts) and starts[number] < stop:
+            if document.has(number, SCALAR | ALIAS) and stops[number] > line:
+                start = max(0, starts[number] - line)
+                yield _Token(start, min(length, stops[number] - line), is_visible=self._is_visible(number))
+            number += 1
+
+    def _is_visible(self, number: int) -> bool:
+        document, value = self._document, self._document.values[number]
+        if document.has(number, ALIAS):
+            target = document.anchors.get(number)
+            return target is not None and document.has(target, MAPPING | SEQUENCE)
+        is_bare = not document.has(number, ANCHORED | TAGGED)
+        if document.is_null(number):
+            return is_bare
+        reads = self._roles.reads(number)
+        if any(field.masked or is_secret(field, value, map_key) for field, map_key in reads):
+            return False
+        if is_bare and (value == MERGE_KEY or value in known_keys()):
+            return True
+        if not document.has(number, KEY):
+            return bool(reads)
+        is_read = not document.has(number, TAGGED) and self._roles.take_keys(document.parents[number])
+        return is_read and is_one_word(value) and not self._spill.holds(number)
 
 
-class _Stretch(NamedTuple):
-    """A scalar or alias of the file: where it begins and ends."""
+class _SecretSpill:
+    """Tells which unknown keys may be what is left of a secret.
 
-    start: TextPosition
-    stop: TextPosition
-    is_plain_sight: bool
+    A secret of several lines that is quoted or indented wrongly ends early, and the rest of it may read as keys. An
+    unknown key is taken for that where no other key has come since the secret, or where it has no value.
+    """
 
-    def on(self, line: int, length: int) -> tuple[int, int]:
-        """Return the columns that it takes up on one of its lines."""
-        return (
-            self.start.column if line == self.start.line else 0,
-            self.stop.column if line == self.stop.line else length,
-        )
+    def __init__(self, document: Document, roles: Roles) -> None:
+        self._document = document
+        self._roles = roles
+        self._behind: dict[int, bool] = {}
 
+    def holds(self, key: int) -> bool:
+        """Tell whether a key may be a part of a secret, so that it must not be shown."""
+        document, name = self._document, self._document.values[key]
+        unknown = self._unknown_to(key)
+        if not unknown or (not document.parents[key] and is_ignored(name)):
+            return False
+        value = document.value_of(key)
+        has_nothing = value is not None and document.is_null(value) and not document.values[value]
+        return (has_nothing or self.is_behind_secret(key)) and any(may_hold_value(each, name) for each in unknown)
 
-class _Line:
-    """What was seen of a wanted line: the scalars near the wanted columns, in their order."""
+    def is_behind_secret(self, key: int) -> bool:
+        """Tell whether no key has come between a secret and a key."""
+        passed: list[int] = []
+        behind: bool | None = None
+        number: int | None = key
+        while behind is None and number is not None:
+            behind = self._behind.get(number)
+            if behind is None:
+                passed.append(number)
+                number = self._key_before(number)
+                behind = False if number is None else self._is_secret(number)
+        self._behind.update(dict.fromkeys(passed, bool(behind)))
+        return bool(behind)
 
-    __slots__ = ("columns", "starts", "stretches")
+    def _is_secret(self, key: int) -> bool | None:
+        """Tell whether the value of a key is a secret; None for an unknown key, which may be part of one."""
+        name = self._document.values[key]
+        messages = self._roles.messages(self._document.parents[key])
+        fields = [message.keys[name] for message in messages if name in message.keys]
+        value = self._document.value_of(key)
+        if fields:
+            return any(self._tells(field, value) for field in fields)
+        is_text = value is not None and self._document.has(value, SCALAR)
+        is_raw = is_text and value is not None and not holds_reference(self._document.values[value])
+        if is_raw and any(names_secret(message, name) for message in messages):
+            return True
+        return None if messages else False
 
-    def __init__(self, columns: list[int]) -> None:
-        self.columns = columns
-        self.starts: list[int] = []
-        self.stretches: list[_Stretch] = []
+    def _key_before(self, key: int) -> int | None:
+        """Return the last key before a key, in the order of the text, that is a word of the schema or ought to be."""
+        document = self._document
+        for number in range(key - 1, 0, -1):
+            is_name = document.has(number, KEY) and document.has(number, SCALAR) and not document.is_merge_key(number)
+            if is_name and self._roles.name_fields(document.parents[number]):
+                return number
+        return None
 
-    def wants(self, start: int, stop: int) -> bool:
-        """Tell whether a scalar between these columns is near a wanted one."""
-        nearest = bisect_left(self.columns, start - REACH)
-        return nearest < len(self.columns) and self.columns[nearest] <= stop + REACH
+    def _unknown_to(self, key: int) -> list[Message]:
+        name = self._document.values[key]
+        messages = self._roles.messages(self._document.parents[key])
+        return [message for message in messages if name not in message.keys and name not in message.legacy]
 
-    def near(self, column: int) -> list[_Stretch]:
-        """Return the scalars near a column. One that ends there may be the last one that begins before."""
-        first = max(0, bisect_left(self.starts, column - REACH) - 1)
-        return self.stretches[first : bisect_right(self.starts, column + REACH)]
-
-
-class _Notes:
-    """What was seen of the wanted lines."""
-
-    def __init__(self, spans: Collection[Span]) -> None:
-        columns: dict[int, list[int]] = {}
-        for span in sorted(spans):
-            if span.line:
-                columns.setdefault(span.line - 1, []).append(span.column - 1)
-        self.lines = {line: _Line(wanted) for line, wanted in columns.items()}
-        self.noted: set[TextPosition] = set()
-        self.begun: set[int] = set()
-        """The lines on which something begins that was noted."""
-        self.vouched: set[TextPosition] = set()
-        self.secret: set[TextPosition] = set()
-        self.read_to = 0
-        self._numbers = sorted(columns)
-
-    def add(self, stretch: _Stretch) -> None:
-        """Note a scalar, if it stands on a wanted line near a wanted column."""
-        first = bisect_left(self._numbers, stretch.start.line)
-        last = bisect_right(self._numbers, stretch.stop.line, first)
-        for number in self._numbers[first:last]:
-            line = self.lines[number]
-            start, stop = stretch.on(number, line.columns[-1] + REACH)
-            if line.wants(start, stop):
-                line.starts.append(start)
-                line.stretches.append(stretch)
-                self.noted.add(stretch.start)
-                self.begun.add(stretch.start.line)
-
-    def tokens(self, number: int, column: int, length: int) -> Iterator[Token]:
-        """Yield what was noted on a line near a column."""
-        for stretch in self.lines[number].near(column):
-            place = stretch.start
-            is_vouched = stretch.is_plain_sight or place in self.vouched
-            yield Token(*stretch.on(number, length), is_visible=is_vouched and place not in self.secret)
-
-
-class _Watcher(Decoder):
-    """Notes, while it decodes, which scalars of the wanted lines may be seen."""
-
-    plan_of = staticmethod(unhurried_plan_of)
-
-    def __init__(self, source: Source, events: EventReader, findings: Findings, *, notes: _Notes) -> None:
-        super().__init__(source, events, findings)
-        self._notes = notes
-        self._anchors: set[str] = set()
-        self._read = events.next
-        events.next = self._next
-
-    def keys_of(self, trail: Trail, seen: Seen) -> None:  # noqa: ARG002 - a hook
-        for key in seen.values():
-            self._vouch_for_key(key)
-
-    def refuse_duplicate(self, first: Event, key: Event, trail: Trail) -> None:
-        self._vouch_for_key(key)
-        super().refuse_duplicate(first, key, trail)
-
-    def scalar_value(self, event: Event, slot: Slot, trail: Trail, *, plain: bool) -> Any:
-        if event.start_mark.line in self._notes.begun:
-            map_key = str(trail[1]) if trail is not None and trail[2] else ""
-            if slot.field.masked or is_secret(slot.field, event.value, map_key):
-                self._notes.secret.update({_place(event.start_mark)} & self._notes.noted)
-            else:
-                self._vouch(event)
-        return super().scalar_value(event, slot, trail, plain=plain)
-
-    def _vouch_for_key(self, key: Event) -> None:
-        if key.start_mark.line in self._notes.begun and is_one_word(key.value):
-            self._vouch(key)
-
-    def _vouch(self, event: Event) -> None:
-        place = _place(event.start_mark)
-        if place in self._notes.noted:
-            self._notes.vouched.add(place)
-
-    def _next(self) -> Event:
-        event = self._read()
-        kind = event.__class__
-        if kind is ScalarEvent:
-            if self._is_wanted(event):
-                self._note(event, is_plain_sight=_is_word_of_ours(event))
-        elif kind is AliasEvent:
-            if self._is_wanted(event):
-                self._note(event, is_plain_sight=event.anchor in self._anchors)
-        elif kind in STARTS and event.anchor is not None:
-            self._anchors.add(event.anchor)
-        self._notes.read_to = sys.maxsize if kind is StreamEndEvent else event.end_mark.line
-        return event
-
-    def _is_wanted(self, event: Event) -> bool:
-        """Tell whether an event may stand on a wanted line: most stand on one line, and few lines are wanted."""
-        line = event.start_mark.line
-        return line in self._notes.lines or line != event.end_mark.line
-
-    def _note(self, event: Event, *, is_plain_sight: bool) -> None:
-        self._notes.add(_Stretch(_place(event.start_mark), _place(event.end_mark), is_plain_sight))
+    def _tells(self, field: Field, number: int | None, map_key: str = "") -> bool:
+        """Tell whether a value is a secret, or holds one; one that is not read, or stands in another line, may be."""
+        document = self._document
+        if number is not None and document.has(number, ALIAS):
+            number = document.target(number)
+        if number is None or document.is_null(number):
+            return field.sensitive or field.masked
+        if document.has(number, SCALAR):
+            text = document.values[number]
+            return field.masked or (reveals if holds_reference(text) else is_secret)(field, text, map_key)
+        if field.kind is not Kind.MAP or not document.has(number, MAPPING):
+            return field.sensitive or field.masked
+        return any(self._tells(field, document.value_of(key), document.values[key]) for key in document.keys(number))
 
 
-def _place(mark: Position) -> TextPosition:
-    return TextPosition(mark.line, mark.column)
+class _Token(NamedTuple):
+    """A scalar's stretch of a line, in code points, and whether it may be seen."""
+
+    start: int
+    stop: int
+    is_visible: bool
 
 
-def _is_word_of_ours(event: Event) -> bool:
-    if event.anchor is not None or event.tag is not None:
-        return False
-    return event.value == MERGE_KEY or event.value in known_keys() or is_null(event.value, event.style)
+class _Piece(NamedTuple):
+    start: int
+    text: str
+    is_visible: bool
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.text)
 
 
-def _excerpt(span: Span, line: str, notes: _Notes) -> Excerpt | None:
-    if span.line - 1 >= notes.read_to:
-        return up_to_colon(line, span.column - 1)
-    return masked(line, notes.tokens(span.line - 1, span.column - 1, len(line)), span.column - 1)
+def _masked(line: str, tokens: Iterable[_Token], column: int) -> Excerpt:
+    """Return the part of a line around a column. Between its tokens only the marks of YAML's structure are shown."""
+    low, high = max(0, column - REACH), min(len(line), column + REACH)
+    text = _ELLIPSIS if low else ""
+    caret: int | None = None
+    for piece in _pieces(line, tokens, low, high):
+        if caret is None and column < piece.stop:
+            caret = _width(text + _cleaned(piece.text[: column - piece.start] if piece.is_visible else ""))
+        text += _cleaned(piece.text) if piece.is_visible else REDACTED
+    if caret is None:
+        caret = _width(text)
+    return Excerpt(text.rstrip() + (_ELLIPSIS if high < len(line) else ""), caret)
+
+
+def _up_to_colon(line: str, column: int) -> Excerpt | None:
+    """Return the beginning of a line whose scalars nobody knows, up to its first colon, if that is a known key."""
+    match = _BEGINNING.match(line[:REACH])
+    if match is None or match.group(1) not in known_keys():
+        return None
+    return Excerpt(_cleaned(match.group()), _width(_cleaned(match.group()[:column])))
+
+
+def _pieces(line: str, tokens: Iterable[_Token], low: int, high: int) -> Iterator[_Piece]:
+    position = low
+    for token in tokens:
+        start, stop = max(token.start, position), min(token.stop, high)
+        if stop <= start:
+            continue
+        yield from _between(line, position, start)
+        yield _Piece(start, line[start:stop], token.is_visible)
+        position = stop
+    yield from _between(line, position, high)
+
+
+def _between(line: str, start: int, stop: int) -> Iterator[_Piece]:
+    for match in _BETWEEN.finditer(line, start, stop):
+        if match.group("comment"):
+            return
+        yield _Piece(match.start(), match.group(), match.group("structure") is not None)
+
+
+def _cleaned(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(_TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
+
+
+def _width(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1

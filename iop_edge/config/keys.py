@@ -88,6 +88,11 @@ def known_keys() -> frozenset[str]:
     return frozenset(_places()) | legacy
 
 
+def is_ignored(name: str) -> bool:
+    """Tell whether a top-level key is a home for anchors or a note to editors (CFG-12)."""
+    return name == "$schema" or name.startswith("x-")
+
+
 def is_one_word(name: str) -> bool:
     """Tell whether a key is nothing but a key: else a value may have run into it for want of a colon or a space."""
     return _RUN_IN.search(name) is None

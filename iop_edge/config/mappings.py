@@ -7,17 +7,13 @@ from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, Sequenc
 
 from iop_edge.config.events import ALIASES, BoundAlias, Event, EventReader, Recording
 from iop_edge.config.findings import Findings, Trail
-from iop_edge.config.keys import hint_for, key_trail, map_key_trail, may_hold_value, names_secret, shown_key
-from iop_edge.config.nearby import Nearby
+from iop_edge.config.keys import hint_for, is_ignored, key_trail, map_key_trail, shown_key
 from iop_edge.config.scalars import is_null
-from iop_edge.schema.references import holds_reference
 from iop_edge.schema.table import Message
 
 MERGE_KEY: Final = "<<"
 
 ANY_FIELD: Final = ""
-
-_LEFT_OVER: Final = "there is no such field here; it may be what is left of the secret before it, and is not shown"
 
 Seen = dict[str, Event]
 """The keys of a mapping so far: the event of each, by the name that makes two keys the same."""
@@ -43,7 +39,6 @@ class MappingReader:
     def __init__(self, events: EventReader, findings: Findings) -> None:
         self.events = events
         self.findings = findings
-        self.nearby = Nearby()
         self.gaps: dict[Trail, set[str]] = {}
         """Where a mapping holds something that could not be read: which fields may be meant, `ANY_FIELD` for any."""
 
@@ -178,9 +173,6 @@ class MappingReader:
             self.refuse_null_key(key, event, trail)
             return
         here = key_trail(trail, name)
-        is_behind = self.nearby.is_behind_secret(seen)
-        if is_behind or self._is_secret_like(message, name, event):  # and so is what comes next
-            self.nearby.hid(key)
         if name in message.legacy:
             self.findings.add(
                 "field.legacy", here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
@@ -192,21 +184,10 @@ class MappingReader:
             if meant is not None:
                 self.note_gap(trail, meant.name)
             # Of what is not listed nothing is shown, and there may be very much of it.
-            is_listed = not self.findings.is_full
-            hint = hint_for(message, name) if is_listed else ""
-            if is_listed and (is_behind or _is_nothing(event)) and may_hold_value(message, name):
-                what = _LEFT_OVER if is_behind else "there is no such field here, and it has no value"
-                self.findings.add("field.unknown", trail, key.start_mark, what, hint)
-                self.events.skip(event, trail)
-                return
+            hint = "" if self.findings.is_full else hint_for(message, name)
             self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
         seen.setdefault(name, key)
         self.events.skip(event, here)
-
-    def _is_secret_like(self, message: Message, name: str, event: Event) -> bool:
-        """Tell whether an unknown key may hold a raw secret, as far as what stands behind it is listed."""
-        is_raw_text = event.__class__ is ScalarEvent and not holds_reference(event.value)
-        return is_raw_text and not self.findings.is_full and names_secret(message, name)
 
     def _next_key(self, trail: Trail) -> Event | None:
         while (event := self.events.next()).__class__ is not MappingEndEvent:
@@ -217,12 +198,3 @@ class MappingReader:
                 return key
             self.events.skip(self.events.next(), trail)
         return None
-
-
-def is_ignored(name: str) -> bool:
-    """Tell whether a top-level key is a home for anchors or a note to editors (CFG-12)."""
-    return name == "$schema" or name.startswith("x-")
-
-
-def _is_nothing(event: Event) -> bool:
-    return event.__class__ is ScalarEvent and not event.style and not event.value

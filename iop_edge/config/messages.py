@@ -30,9 +30,8 @@ class MessageReader(ValueReader):
         self.readers["message"] = self._message
         self.readers["messages"] = self._messages
 
-    def tree(self, plan: Plan, trail: Trail, start: Event) -> Tree:
+    def tree(self, plan: Plan, trail: Trail) -> Tree:
         """Return the message whose mapping has begun."""
-        self.at(trail, start)
         tree: Tree = {}
         self._fields(plan, tree, {}, trail)
         return tree
@@ -76,8 +75,6 @@ class MessageReader(ValueReader):
                     suspects = _SUSPECT_QUOTED_STARTS if event.style else SUSPECT_STARTS
                     if text[:1] not in suspects and "$" not in text:
                         tree[name] = text
-                        if slot.may_tell:
-                            self.nearby.read(key, slot.field, text)
                         continue
                 elif not event.style:
                     known = slot.known.get(text)
@@ -85,18 +82,11 @@ class MessageReader(ValueReader):
                         tree[name] = known
                         continue
             self._field(slot, tree, event, trail)
-            if slot.may_tell:
-                self.nearby.read(key, slot.field, tree.get(name))
-        self.nearby.passed(seen)
         self.events.charge(2 * len(seen))
         if merge is not None:
             self._merge_fields(merge, plan, tree, seen, trail)
-        self._ended(plan, tree, seen, trail)
-
-    def _ended(self, plan: Plan, tree: Tree, seen: Seen, trail: Trail) -> None:
         if self.gaps and trail in self.gaps:
             self._fill_gaps(plan, tree, trail)
-        self.keys_of(trail, seen)
 
     def _fill_gaps(self, plan: Plan, tree: Tree, trail: Trail) -> None:
         """Mark what may have been meant by keys and merges that were reported, so that it is not missed as well."""
@@ -143,7 +133,7 @@ class MessageReader(ValueReader):
         while (event := next_event()).__class__ is not SequenceEndEvent:
             here = (trail, len(items), False)
             if event.__class__ is MappingStartEvent and event.anchor is None and event.tag is None:
-                items.append(self.tree(plan, here, event))
+                items.append(self.tree(plan, here))
             else:
                 items.append(self.item(event, item, here))
         self.events.charge(len(items))
@@ -159,12 +149,10 @@ class MessageReader(ValueReader):
                 items.append(self._pair(plan, form, key, event, (trail, len(items), False)))
             else:
                 items.extend(self._instances(slot, form, key, event, (trail, len(items), False)))
-        self.keys_of(trail, seen)
         return items
 
     def _pair(self, plan: Plan, form: MappingForm, key: Event, event: Event, trail: Trail) -> Tree:
         """Return the item that a key and its scalar stand for."""
-        self.at(trail, key)
         here = (trail, form.value_field, False)
         value = self.value(event, plan.slots[form.value_field], here)
         return {
@@ -184,7 +172,6 @@ class MessageReader(ValueReader):
                     here = (trail[0], int(trail[1]) + len(items), False)
                     items.append(self._instance(slot, form, key, each, here))
         if len(items) == 1 and isinstance(items[0], dict) and items[0].get(form.name_field, UNSET) is UNSET:
-            self.at((trail, form.name_field, False), key)
             items[0][form.name_field] = INVALID if "${" in key.value else key.value
         return items
 
@@ -195,7 +182,6 @@ class MessageReader(ValueReader):
             if first.__class__ is not MappingStartEvent or first.tag is not None:
                 assert slot.item is not None
                 return self.item(first, slot.item, trail)
-            self.at(trail, first)
             plan = self.plan_of(slot.field.type_name)
             tree: Tree = {form.key_field: self._key_value(plan, form, key, trail)}
             self._fields(plan, tree, {form.key_field: key}, trail)
@@ -203,7 +189,6 @@ class MessageReader(ValueReader):
 
     def _key_value(self, plan: Plan, form: MappingForm, key: Event, trail: Trail) -> Any:
         here = (trail, form.key_field, False)
-        self.at(here, key)
         if "${" in key.value:
             self.findings.add(
                 "reference.not_allowed", here, key.start_mark, "no reference is allowed in a key", "write it out"

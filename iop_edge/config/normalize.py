@@ -11,7 +11,7 @@ from typing import Any
 
 from iop_edge.config import adapters
 from iop_edge.config.marks import INVALID
-from iop_edge.config.origins import Moves
+from iop_edge.config.positions import Moves
 from iop_edge.config.problems import Problems, known
 from iop_edge.schema import table
 from iop_edge.schema.formats import has_format

@@ -12,7 +12,7 @@ from iop_edge.config.decoded import Decoded
 from iop_edge.config.findings import Findings
 from iop_edge.config.layers import Layer
 from iop_edge.config.normalize import normalize, sort_unordered
-from iop_edge.config.origins import Moves, Origins
+from iop_edge.config.positions import Moves, Origins
 from iop_edge.config.problems import Problems
 from iop_edge.config.resolve import resolve
 from iop_edge.config.snapshot import Snapshot

@@ -1,11 +1,10 @@
 """The field table, cut for the inner loop of the decoder."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from iop_edge.config.nearby import may_tell
 from iop_edge.config.scalars import BOOLS, item_field
 from iop_edge.schema import table
 from iop_edge.schema.table import Field, Kind, Message
@@ -22,8 +21,7 @@ class Slot:
     """A field as the decoder reads it.
 
     Two shortcuts stand here: `is_text` says that a text which looks like nothing else is its own value, and `known` has
-    the values of plain scalars that were read before. `item` is the slot of one item of a list or map, and `may_tell`
-    says that the value may be a secret.
+    the values of plain scalars that were read before. `item` is the slot of one item of a list or map.
     """
 
     name: str
@@ -33,7 +31,6 @@ class Slot:
     known: dict[str, Any]
     item: "Slot | None" = None
     remembers: bool = False
-    may_tell: bool = False
 
     def remember(self, text: str, value: Any) -> None:
         """Keep the value of a plain scalar, if this is a field whose values come again and again."""
@@ -61,13 +58,6 @@ def plan_of(message_name: str) -> Plan:
     return Plan(message, {key: _slot(field) for key, field in message.keys.items()})
 
 
-@cache
-def unhurried_plan_of(message_name: str) -> Plan:
-    """Return the plan of a message without shortcuts: each value passes by whoever follows the decoder."""
-    plan = plan_of(message_name)
-    return Plan(plan.message, {key: _without_shortcuts(slot) for key, slot in plan.slots.items()})
-
-
 def _slot(field: Field) -> Slot:
     shape = _shape(field)
     if shape == "scalar":
@@ -78,10 +68,9 @@ def _slot(field: Field) -> Slot:
             is_text=field.kind is Kind.STRING,
             known=_known(field),
             remembers=field.kind.is_integer,
-            may_tell=may_tell(field),
         )
     item = None if shape == "message" else _slot(item_field(field))
-    return Slot(field.name, field, shape, is_text=False, known={}, item=item, may_tell=may_tell(field))
+    return Slot(field.name, field, shape, is_text=False, known={}, item=item)
 
 
 def _shape(field: Field) -> Shape:
@@ -99,8 +88,3 @@ def _known(field: Field) -> dict[str, Any]:
         enum = field.enum()
         return {word: word for word in (*enum.words, *enum.aliases)}
     return {}
-
-
-def _without_shortcuts(slot: Slot) -> Slot:
-    item = slot.item and _without_shortcuts(slot.item)
-    return replace(slot, is_text=False, known={}, item=item, remembers=False)

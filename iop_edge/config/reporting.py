@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from iop_edge.config.decoded import Decoded
-from iop_edge.config.excerpt import excerpts
-from iop_edge.config.locate import locate
-from iop_edge.config.origins import Origins, Place
+from iop_edge.config.excerpt import Disclosure
+from iop_edge.config.nodes import compose
+from iop_edge.config.positions import Origin, Origins, Positions
 from iop_edge.config.problems import Problem, Problems
 from iop_edge.config.source import Limits, Source
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
@@ -40,14 +40,13 @@ def report(
         warnings: what is no fault.
         limits: bounds on what a file may cost, as they were when it was read first.
     """
-    sources = [file.source for file in decoded]
-    places = _Places(sources, origins, [*problems.kept, *warnings.kept], limits)
-    found = _findings(decoded) + [places.placed(problem) for problem in problems.kept]
+    files = _Files([file.source for file in decoded], origins, limits)
+    found = files.findings(decoded) + [files.placed(problem) for problem in problems.kept]
     distinct = _distinct(found)
     violations = _in_order(distinct)
     total = problems.total + sum(file.total for file in decoded) - (len(found) - len(distinct))
-    noted = _in_order(_distinct(places.placed(warning) for warning in warnings.kept))
-    shown = MappingProxyType(_excerpts(sources, [*violations, *noted], limits))
+    noted = _in_order(_distinct(files.placed(warning) for warning in warnings.kept))
+    shown = MappingProxyType(files.excerpts([*violations, *noted]))
     return Report(_violations(violations), _violations(noted), total, shown)
 
 
@@ -55,8 +54,8 @@ def placed_warnings(
     sources: Sequence[Source], origins: Origins, warnings: Problems, limits: Limits
 ) -> tuple[Violation, ...]:
     """Return warnings at their places, without source lines."""
-    places = _Places(sources, origins, warnings.kept, limits)
-    return _violations(_in_order(_distinct(places.placed(warning) for warning in warnings.kept)))
+    files = _Files(sources, origins, limits)
+    return _violations(_in_order(_distinct(files.placed(warning) for warning in warnings.kept)))
 
 
 def bare_report(problems: Problems) -> Report:
@@ -65,54 +64,65 @@ def bare_report(problems: Problems) -> Report:
     return Report(violations, (), problems.total)
 
 
-class _Places:
-    """The places of problems: each file is read once more, for all of them together."""
+class _Files:
+    """The files of a config. Each that something is said of is composed once."""
 
-    def __init__(
-        self, sources: Sequence[Source], origins: Origins, problems: Sequence[Problem], limits: Limits
-    ) -> None:
+    def __init__(self, sources: Sequence[Source], origins: Origins, limits: Limits) -> None:
+        self._sources = sources
         self._origins = origins
-        wanted: dict[int, set[Path]] = {}
-        for problem in problems:
-            for place in (self._own(problem), self._other(problem)):
-                if place is not None:
-                    wanted.setdefault(place.layer, set()).add(place.path)
-        self._spans = {layer: locate(sources[layer], paths, limits) for layer, paths in wanted.items()}
+        self._limits = limits
+        self._positions: dict[int, Positions] = {}
+        self._disclosures: dict[int, Disclosure] = {}
+
+    def _compose(self, layer: int) -> None:
+        if layer not in self._positions:
+            document = compose(self._sources[layer], self._limits)
+            self._positions[layer] = Positions(document, self._sources[layer].name)
+            self._disclosures[layer] = Disclosure(document)
+
+    def findings(self, decoded: Sequence[Decoded]) -> list[_Placed]:
+        """Return what decoding found, without the keys that must not be named."""
+        placed: list[_Placed] = []
+        for layer, file in enumerate(decoded):
+            if not file.findings:
+                continue
+            self._compose(layer)
+            for found in self._disclosures[layer].findings(file.findings):
+                span = Span(file.source.name, found.line, found.column)
+                violation = Violation(found.rule, str(found.path), span, found.message, found.hint)
+                placed.append(_Placed(layer, violation))
+        return placed
 
     def placed(self, problem: Problem) -> _Placed:
         """Return a problem at its place."""
-        place, other = self._own(problem), self._other(problem)
+        origin = self._origin(problem.path, problem.layer)
         message = problem.message
-        if other is not None:
-            message += f" (the other is at {self._spans[other.layer][other.path]})"
-        span = self._spans[place.layer][place.path]
-        return _Placed(place.layer, Violation(problem.rule, str(place.path), span, message, problem.hint))
+        if problem.other is not None:
+            message += f" (the other is at {self._span(self._origin(problem.other, problem.other_layer))})"
+        violation = Violation(problem.rule, str(origin.path), self._span(origin), message, problem.hint)
+        return _Placed(origin.layer, violation)
 
-    def _own(self, problem: Problem) -> Place:
-        return self._place(problem.path, problem.layer)
+    def _origin(self, path: Path, layer: int | None) -> Origin:
+        return self._origins.of(path) if layer is None else Origin(layer, path)
 
-    def _other(self, problem: Problem) -> Place | None:
-        return None if problem.other is None else self._place(problem.other, problem.other_layer)
+    def _span(self, origin: Origin) -> Span:
+        self._compose(origin.layer)
+        return self._positions[origin.layer].of_value(origin.path)
 
-    def _place(self, path: Path, layer: int | None) -> Place:
-        return self._origins.place(path) if layer is None else Place(layer, path)
-
-
-def _findings(decoded: Sequence[Decoded]) -> list[_Placed]:
-    return [
-        _Placed(
-            layer,
-            Violation(
-                finding.rule,
-                str(finding.path),
-                Span(file.source.name, finding.line, finding.column),
-                finding.message,
-                finding.hint,
-            ),
-        )
-        for layer, file in enumerate(decoded)
-        for finding in file.findings
-    ]
+    def excerpts(self, found: Iterable[_Placed]) -> dict[Span, Excerpt]:
+        """Return the masked source lines of violations."""
+        spans: dict[int, set[Span]] = {}
+        for item in found:
+            span = item.violation.span
+            if span is not None and span.line:
+                spans.setdefault(item.layer, set()).add(span)
+        # Layers may have one name: where a span is in two of them, no line is that of both.
+        layers = Counter(span for wanted in spans.values() for span in wanted)
+        shown: dict[Span, Excerpt] = {}
+        for layer, wanted in spans.items():
+            self._compose(layer)
+            shown.update(self._disclosures[layer].excerpts(span for span in wanted if layers[span] == 1))
+        return shown
 
 
 def _distinct(found: Iterable[_Placed]) -> list[_Placed]:
@@ -127,20 +137,6 @@ def _in_order(found: Iterable[_Placed]) -> list[_Placed]:
 
 def _violations(found: Iterable[_Placed]) -> tuple[Violation, ...]:
     return tuple(item.violation for item in found)
-
-
-def _excerpts(sources: Sequence[Source], found: Iterable[_Placed], limits: Limits) -> dict[Span, Excerpt]:
-    spans: dict[int, set[Span]] = {}
-    for item in found:
-        span = item.violation.span
-        if span is not None and span.line:
-            spans.setdefault(item.layer, set()).add(span)
-    # Layers may have one name: where a span is in two of them, no line is that of both.
-    layers = Counter(span for wanted in spans.values() for span in wanted)
-    shown: dict[Span, Excerpt] = {}
-    for layer, wanted in spans.items():
-        shown.update(excerpts(sources[layer], {span for span in wanted if layers[span] == 1}, limits))
-    return shown
 
 
 def _bare(problem: Problem) -> Violation:

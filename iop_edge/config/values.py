@@ -25,7 +25,7 @@ _PAIR: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*:\S")
 
 
 class ValueReader(MappingReader):
-    """The part of the decoder that knows what a value may be. The hooks `at` and `keys_of` let others follow it."""
+    """The part of the decoder that knows what a value may be."""
 
     def __init__(self, source: Source, events: EventReader, findings: Findings) -> None:
         super().__init__(events, findings)
@@ -37,18 +37,11 @@ class ValueReader(MappingReader):
             "map": self._map,
         }
 
-    def at(self, trail: Trail, event: Event) -> None:
-        """Follow the decoder to a value: a hook."""
-
-    def keys_of(self, trail: Trail, seen: Seen) -> None:
-        """Follow the decoder over the keys of a mapping: a hook."""
-
     def value(self, event: Event, slot: Slot, trail: Trail) -> Any:
         """Return the value that an event begins: whatever a node may be, seen to once for all shapes."""
         if event.__class__ in ALIASES or event.anchor is not None:
             with self.events.opened(event, trail) as first:
                 return INVALID if first is None else self.value(first, slot, trail)
-        self.at(trail, event)
         if event.tag is not None:
             self.refuse_tag(event, trail)
             self.events.skip(event, trail)
@@ -126,7 +119,6 @@ class ValueReader(MappingReader):
                 self._refuse_run_in(key, trail)
             else:
                 values[key.value] = self.refuse_null(first, here) if value is NOTHING else value
-        self.keys_of(trail, seen)
         return values
 
     def _refuse_run_in(self, key: Event, trail: Trail) -> None:

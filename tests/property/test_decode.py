@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iop_edge.config.decode import decode
-from iop_edge.config.excerpt import excerpts
-from iop_edge.config.locate import locate
+from iop_edge.config.excerpt import Disclosure
+from iop_edge.config.nodes import compose
 from iop_edge.config.parsers import DEFAULT_PARSER, PYTHON_PARSER
+from iop_edge.config.positions import Positions
 from iop_edge.config.source import Source
 from iop_edge.errors import Span
 from iop_edge.schema import table
@@ -85,9 +86,11 @@ def test_any_bytes_give_a_tree_or_findings_that_can_be_shown(data: bytes, privat
         places = [(finding.line, finding.column) for finding in outcome.findings]
         assert places == sorted(places)
         spans = [Span("edge.yaml", line, column) for line, column in places]
-        shown = excerpts(source, spans)
+        document = compose(source, parser=parser)
+        shown = Disclosure(document).excerpts(spans)
         assert all(excerpt.text.isprintable() and excerpt.caret >= 0 for excerpt in shown.values())
-        assert all(span.line >= 1 for span in locate(source, [finding.path for finding in outcome.findings]).values())
+        positions = Positions(document, "edge.yaml")
+        assert all(positions.of_value(finding.path).line >= 1 for finding in outcome.findings)
 
 
 @pytest.mark.contract("CFG-04")

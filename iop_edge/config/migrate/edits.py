@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from iop_edge.config.migrate.nodes import Mapping, Node, Text
+from iop_edge.config.nodes import Document, Mapping, Node
 from iop_edge.schema.paths import Path
 
 
@@ -43,7 +43,7 @@ def edited(text: str, changes: Iterable[Change]) -> str | None:
     return "".join([*pieces, text[position:]])
 
 
-def added_behind(value: Node, mapping: Mapping, lines: Iterable[str], text: Text, shift: int = 0) -> Edit:
+def added_behind(value: Node, mapping: Mapping, lines: Iterable[str], text: Document, shift: int = 0) -> Edit:
     """Return the edit that adds fields to a mapping, behind a field of it with this value.
 
     Args:

@@ -1,25 +1,26 @@
 """Mapping forms of lists of named items become lists: `ollama: {...}` an item with its name and type (NRM-01)."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
 from iop_edge.config.migrate.edits import Change, Edit, added_behind
-from iop_edge.config.migrate.nodes import Mapping, Node, Scalar, Sequence, Text, target_of
-from iop_edge.config.migrate.walk import instances_of, places
+from iop_edge.config.migrate.walk import places
+from iop_edge.config.nodes import Document, Mapping, Node, Scalar, Sequence, items_of
 from iop_edge.schema.table import MappingForm
 
 _COLON: Final = re.compile(r"[ \t]*:")
 _DASH: Final = "- "
 
 
-def make_lists(root: Node, text: Text) -> Iterator[Change]:
+def make_lists(root: Node, text: Document) -> Iterator[Change]:
     """Yield what writes each mapping form of named items as the list that it stands for."""
     for place in places(root):
         for key, value in place.node.fields:
             field = place.message.keys.get(key.value)
             form = field.mapping_form if field else None
-            mapping = target_of(value)
+            mapping = value.target
             if form is not None and form.name_field and isinstance(mapping, Mapping):
                 edits = tuple(_Rewriting(mapping, form, text).edits())
                 yield Change(edits, place.path.child(place.field(key)), f"the mapping form of {key.value}")
@@ -32,7 +33,7 @@ class _Rewriting:
     another config, and whoever makes the edits has to look whether it does.
     """
 
-    def __init__(self, mapping: Mapping, form: MappingForm, text: Text) -> None:
+    def __init__(self, mapping: Mapping, form: MappingForm, text: Document) -> None:
         self._mapping = mapping
         self._form = form
         self._text = text
@@ -41,7 +42,7 @@ class _Rewriting:
 
     def edits(self) -> Iterator[Edit]:
         """Yield what writes the list; nothing where an item or a key is of another kind."""
-        items = [item for _, value in self._mapping.fields for item in instances_of(value)]
+        items = [item for _, value in self._mapping.fields for item in items_of(value)]
         has_colons = all(_COLON.match(self._text.text, key.stop) for key, _ in self._mapping.fields)
         if not has_colons or not all(isinstance(item, Mapping) for item in items):
             return
@@ -97,7 +98,7 @@ class _Rewriting:
 
     def _described(self, key: Scalar, value: Node, shift: int) -> Iterator[Edit]:
         """Give each item its type, and a name where the key alone gave it one."""
-        items = instances_of(value)
+        items = items_of(value)
         for item in items:
             if not isinstance(item, Mapping):
                 continue
@@ -139,7 +140,7 @@ class _Rewriting:
     def _shifted(self, start: int, stop: int, shift: int) -> Iterator[Edit]:
         """Move the lines that begin between two places, and the comments below them."""
         text = self._text
-        lines = text.line_starts(start, stop)
+        lines = list(text.lines[text.line(start) + 1 : bisect_right(text.lines, stop - 1)])
         line = text.next_line(stop)
         while line < len(text.text) and self._is_own_comment(line):
             lines.append(line)

@@ -7,14 +7,14 @@ from operator import itemgetter
 from typing import Final
 
 from iop_edge.config.migrate.edits import Change, Edit
-from iop_edge.config.migrate.nodes import Mapping, Node, Scalar, Text, leaves
 from iop_edge.config.migrate.walk import Place, places
+from iop_edge.config.nodes import Document, Mapping, Node, Scalar
 
 _COMMENT: Final = re.compile(r"(?<=\s)#[^\r\n]*")
 _COMMA: Final = re.compile(r"(?:\s|#[^\r\n]*(?=[\r\n]|\Z))*,[ \t]*")
 
 
-def remove_legacy(root: Node, text: Text) -> Iterator[Change]:
+def remove_legacy(root: Node, text: Document) -> Iterator[Change]:
     """Yield what removes the keys that the loader refuses as legacy (CFG-03).
 
     The values go too: they may be secrets, which a comment would keep in a tracked file, where nobody finds them.
@@ -26,7 +26,7 @@ def remove_legacy(root: Node, text: Text) -> Iterator[Change]:
             yield Change(tuple(edits), place.path.child(keys[0]), _named(keys))
 
 
-def rename(root: Node, text: Text) -> Iterator[Change]:  # noqa: ARG001 - every step has this form
+def rename(root: Node, text: Document) -> Iterator[Change]:  # noqa: ARG001 - every step has this form
     """Yield what gives fields their own names where another spelling is written."""
     for place in places(root):
         for key, _ in place.node.fields:
@@ -44,7 +44,7 @@ def _has(mapping: Mapping, name: str) -> bool:
     return any(key.value == name for key, _ in mapping.fields)
 
 
-def _commented_out(place: Place, text: Text) -> Iterator[Edit]:
+def _commented_out(place: Place, text: Document) -> Iterator[Edit]:
     """Yield edits that put comments in the place of each key and its value; what stands behind it stays behind it."""
     reasons = _reasons(place)
     for key, value in place.node.fields:
@@ -53,7 +53,7 @@ def _commented_out(place: Place, text: Text) -> Iterator[Edit]:
             yield Edit(key.start, value.stop, _lines_between(comments, " " * text.column(key.start), text))
 
 
-def _cut_out(place: Place, text: Text) -> Iterator[Edit]:
+def _cut_out(place: Place, text: Document) -> Iterator[Edit]:
     """Yield edits that take pairs out of a mapping in flow style; the comments go above the line where the flow begins.
 
     Other comments inside of the flow stay.
@@ -75,18 +75,18 @@ def _cut_out(place: Place, text: Text) -> Iterator[Edit]:
             yield _without_run(run[0].start, run[-1].stop, before, place.node, text)
 
 
-def _comments_in(nodes: list[Node], text: Text) -> Iterator[str]:
+def _comments_in(nodes: list[Node], text: Document) -> Iterator[str]:
     """Yield the comments between the scalars of nodes that follow each other."""
-    ends = [(leaf.start, leaf.stop) for node in nodes for leaf in leaves(node)]
+    ends = [(leaf.start, leaf.stop) for node in nodes for leaf in node.leaves()]
     for (_, start), (stop, _) in pairwise(ends):
         yield from _COMMENT.findall(text.text, start, stop)
 
 
-def _lines_between(lines: list[str], indent: str, text: Text) -> str:
+def _lines_between(lines: list[str], indent: str, text: Document) -> str:
     return f"{text.line_break}{indent}".join(lines)
 
 
-def _without_run(start: int, stop: int, before: int | None, mapping: Mapping, text: Text) -> Edit:
+def _without_run(start: int, stop: int, before: int | None, mapping: Mapping, text: Document) -> Edit:
     """Return the edit that takes out pairs that stand next to each other, with one comma."""
     comma = _COMMA.match(text.text, stop, mapping.stop - 1)
     if comma is not None and "#" not in comma.group():
@@ -96,7 +96,7 @@ def _without_run(start: int, stop: int, before: int | None, mapping: Mapping, te
     return _with_line(start, stop, text)
 
 
-def _with_line(start: int, stop: int, text: Text) -> Edit:
+def _with_line(start: int, stop: int, text: Document) -> Edit:
     """Return the edit that takes out a stretch of text, with its lines where nothing else stands on them."""
     line = text.line_start(start)
     if text.text[line:start].strip() or text.text[stop : text.line_stop(stop)].strip():

@@ -6,27 +6,26 @@ from typing import Final
 
 from iop_edge.config.decode import decode
 from iop_edge.config.decoded import Decoded
-from iop_edge.config.excerpt import excerpts
-from iop_edge.config.locate import locate, locate_keys
+from iop_edge.config.excerpt import Disclosure
 from iop_edge.config.migrate.edits import Change, edited
 from iop_edge.config.migrate.forms import make_lists
 from iop_edge.config.migrate.keys import remove_legacy, rename
 from iop_edge.config.migrate.meaning import LEGACY, Meaning, aliased_words, meaning_of
-from iop_edge.config.migrate.nodes import Node, Text, compose
 from iop_edge.config.migrate.words import name_instances, resolve_aliases
-from iop_edge.config.origins import Moves, Origins
+from iop_edge.config.nodes import Document, Node, compose
 from iop_edge.config.pipeline import check_sources
+from iop_edge.config.positions import Moves, Origins, Positions
 from iop_edge.config.problems import Problems
 from iop_edge.config.reporting import report
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.config.texts import BOM, without_bom
+from iop_edge.config.texts import BOM
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
 
 _FEWEST_LOOKS: Final = 24
 _MOST_LOOKED_AT: Final = 8 * 1024 * 1024
 """How many characters a step may read to find out which of its changes leave the meaning as it is."""
 
-_Step = Callable[[Node, Text, Meaning], Iterator[Change]]
+_Step = Callable[[Node, Document, Meaning], Iterator[Change]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,7 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
     meaning = meaning_of(before)
     if meaning is None:
         return Migration(source, _check(source, before, limits), is_readable=False)
+    document = compose(source, limits)
     steps = _STEPS if not source.private else _STEPS_OF_AN_OVERLAY
     working = _Working(before, meaning, limits)
     for step in steps:
@@ -69,13 +69,13 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
     after = working.decoded
     result = after.source
     lost = sorted(
-        [*_kept(source, after, working.refused, limits), *_gone(before)],
+        [*_kept(Positions(document, source.name), after, working.refused), *_gone(before)],
         key=lambda violation: (violation.span or Span(source.name), violation.path),
     )
     # All that a migration takes away of what decoding finds wrong is legacy keys; of them, only so many are listed.
     total = max(len(lost), before.total - after.total)
     listed = tuple(lost[:MAX_LISTED])
-    shown = excerpts(source, {violation.span for violation in listed if violation.span}, limits)
+    shown = Disclosure(document).excerpts({violation.span for violation in listed if violation.span})
     return Migration(
         result,
         _check(result, after, limits),
@@ -99,19 +99,18 @@ class _Working:
 
     def take(self, step: _Step) -> None:
         """Make the changes of a step that leave the meaning as it is."""
-        proposed = list(step(self._root, self._text, self._meaning))
+        proposed = list(step(self._document.node(0), self._document, self._meaning))
         self.refused += [change for change in proposed if not change.edits]
         changes = [change for change in proposed if change.edits]
         if changes:
-            self._looks = max(_FEWEST_LOOKS, _MOST_LOOKED_AT // len(self._text.text))
+            self._looks = max(_FEWEST_LOOKS, _MOST_LOOKED_AT // len(self._document.text))
             before = self.decoded
             self._make([], changes)
             if self.decoded is not before:
                 self._compose()
 
     def _compose(self) -> None:
-        self._text = Text(without_bom(self.decoded.source.data).decode())
-        self._root = compose(self._text)
+        self._document = compose(self.decoded.source, self._limits)
 
     def _make(self, made: Sequence[Change], proposed: Sequence[Change]) -> Sequence[Change]:
         """Make the changes that can be made together, those before first, and return them; note the others as refused.
@@ -130,7 +129,7 @@ class _Working:
     def _is_made(self, changes: Iterable[Change]) -> bool:
         """Make changes to the text that the step was given, unless the file would not mean the same then."""
         self._looks -= 1
-        new = edited(self._text.text, changes)
+        new = edited(self._document.text, changes)
         if new is None:
             return False
         source = self.decoded.source
@@ -155,11 +154,11 @@ _STEPS: tuple[_Step, ...] = (
 )
 
 
-def _kept(source: Source, after: Decoded, refused: Iterable[Change], limits: Limits) -> list[Violation]:
+def _kept(positions: Positions, after: Decoded, refused: Iterable[Change]) -> list[Violation]:
     """Return what had to stay: changes that were refused, and types whose alias nobody can resolve in this file."""
     changes = {change.path: change.what for change in refused}
     words = {path: f"the type {word}" for path, word in aliased_words(after.tree or {})}
-    spans = locate_keys(source, changes, limits) | locate(source, words, limits)
+    spans = {path: positions.of_key(path) for path in changes} | {path: positions.of_value(path) for path in words}
     return [
         Violation("migrate.kept", str(path), spans[path], f"{what} stays as it is", "change it by hand")
         for path, what in {**changes, **words}.items()

@@ -2,22 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from iop_edge.config.decode import Decoder, read_document
-from iop_edge.config.events import Event, EventReader
-from iop_edge.config.findings import Findings, Trail
-from iop_edge.config.mappings import is_ignored
+from iop_edge.config.keys import is_ignored
 from iop_edge.config.migrate.edits import Change, Edit, edited
-from iop_edge.config.migrate.nodes import Mapping, Node, Scalar, Sequence, Text, compose
-from iop_edge.config.parsers import DEFAULT_PARSER
-from iop_edge.config.plans import Slot, unhurried_plan_of
-from iop_edge.config.scalars import is_null
+from iop_edge.config.nodes import Document, Mapping, Node, Scalar, Sequence, compose
+from iop_edge.config.roles import Roles
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.config.texts import without_bom
 from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.redact import is_secret, reveals
@@ -41,40 +34,18 @@ def shown(source: Source, limits: Limits = DEFAULT_LIMITS) -> Shown:
 
     What the loader reads no value of, as behind an unknown key, may be one. Comments are the writer's own.
     """
-    text = Text(without_bom(source.data).decode())
-    seen = _Seen(set(), set())
-    read_document(source, Findings(), limits, DEFAULT_PARSER, partial(_Watcher, text=text, seen=seen))
+    document = compose(source, limits)
+    roles = Roles(document)
     edits = [
-        Edit(scalar.start + _properties(scalar, text), scalar.stop, json.dumps(REDACTED))
-        for scalar, is_read in _root_values(compose(text))
-        if scalar.start in seen.secret or (is_read and scalar.start not in seen.plain)
+        Edit(scalar.start + _properties(scalar, document), scalar.stop, json.dumps(REDACTED))
+        for scalar, is_read in _root_values(document.node(0))
+        if _is_hidden(roles.reads(scalar.number), scalar.value, is_read=is_read)
     ]
-    return Shown(edited(text.text, [Change(tuple(edits), ROOT, "secrets")]) or "", len(edits))
+    return Shown(edited(document.text, [Change(tuple(edits), ROOT, "secrets")]) or "", len(edits))
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """Where scalars begin that the loader reads: those that may be seen, and those that may not."""
-
-    plain: set[int]
-    secret: set[int]
-
-
-class _Watcher(Decoder):
-    """Notes which scalars may be seen while it decodes."""
-
-    plan_of = staticmethod(unhurried_plan_of)
-
-    def __init__(self, source: Source, events: EventReader, findings: Findings, *, text: Text, seen: _Seen) -> None:
-        super().__init__(source, events, findings)
-        self._text = text
-        self._seen = seen
-
-    def scalar_value(self, event: Event, slot: Slot, trail: Trail, *, plain: bool) -> Any:
-        map_key = str(trail[1]) if trail is not None and trail[2] else ""
-        seen = self._seen.secret if _may_be_secret(slot.field, event.value, map_key) else self._seen.plain
-        seen.add(self._text.offset(event.start_mark))
-        return super().scalar_value(event, slot, trail, plain=plain)
+def _is_hidden(reads: Iterable[tuple[Field, str]], text: str, *, is_read: bool) -> bool:
+    return any(_may_be_secret(field, text, key) for field, key in reads) or (is_read and not reads)
 
 
 def _may_be_secret(field: Field, text: str, map_key: str) -> bool:
@@ -94,7 +65,7 @@ def _root_values(root: Node) -> Iterator[tuple[Scalar, bool]]:
 def _values(node: Node) -> Iterator[Scalar]:
     """Yield every scalar in a node that is a value, and not null."""
     if isinstance(node, Scalar):
-        if not is_null(node.value, node.style):
+        if not node.document.is_null(node.number):
             yield node
     elif isinstance(node, Mapping):
         for key, value in node.pairs:
@@ -106,13 +77,13 @@ def _values(node: Node) -> Iterator[Scalar]:
 
 def _pair_values(key: Node, value: Node) -> Iterator[Scalar]:
     """Yield the values of a pair; what looks like a key that has run into its value is a value too."""
-    is_null_value = isinstance(value, Scalar) and is_null(value.value, value.style)
+    is_null_value = isinstance(value, Scalar) and value.document.is_null(value.number)
     if isinstance(key, Scalar) and ":" in key.value and is_null_value:
         yield key
     yield from _values(value)
 
 
-def _properties(scalar: Scalar, text: Text) -> int:
+def _properties(scalar: Scalar, text: Document) -> int:
     """Return how many characters the anchor and the tag of a scalar take up before it."""
     match = None if scalar.is_bare else _PROPERTIES.match(text.text[scalar.start : scalar.stop])
     return match.end() if match else 0

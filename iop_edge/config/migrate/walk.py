@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from iop_edge.config.migrate.nodes import Mapping, Node, Scalar, Sequence, target_of
+from iop_edge.config.nodes import Mapping, Node, Scalar, Sequence, items_of
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.table import Field, Kind, Message
@@ -36,7 +36,7 @@ def places(root: Node) -> Iterator[Place]:
 
 
 def _message(node: Node, message: Message, path: Path) -> Iterator[Place]:
-    mapping = target_of(node)
+    mapping = node.target
     if not isinstance(mapping, Mapping):
         return
     yield Place(message, mapping, path)
@@ -45,25 +45,17 @@ def _message(node: Node, message: Message, path: Path) -> Iterator[Place]:
         if field is not None and field.kind is Kind.MESSAGE:
             yield from _field(value, field, path.child(field.name))
     for merged in mapping.merged:
-        target = target_of(merged)
-        for each in target.items if isinstance(target, Sequence) else [merged]:
-            yield from _message(each, message, path)
+        yield from _message(merged, message, path)
 
 
 def _field(node: Node, field: Field, path: Path) -> Iterator[Place]:
-    value = target_of(node)
+    value = node.target
     if not field.repeated:
         yield from _message(node, field.message(), path)
     elif isinstance(value, Sequence):
         for index, item in enumerate(value.items):
             yield from _message(item, field.message(), path.index(index))
     elif isinstance(value, Mapping) and field.mapping_form is not None and field.mapping_form.name_field:
-        instances = (instance for _, entry in value.fields for instance in instances_of(entry))
+        instances = (instance for _, entry in value.fields for instance in items_of(entry))
         for index, instance in enumerate(instances):
             yield from _message(instance, field.message(), path.index(index))
-
-
-def instances_of(entry: Node) -> list[Node]:
-    """Return the items that one entry of a mapping form holds: itself, or those of its list."""
-    value = target_of(entry)
-    return value.items if isinstance(value, Sequence) else [entry]

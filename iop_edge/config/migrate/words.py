@@ -6,8 +6,8 @@ from typing import Any, Final
 from iop_edge.config.marks import INVALID
 from iop_edge.config.migrate.edits import Change, Edit, added_behind
 from iop_edge.config.migrate.meaning import Meaning
-from iop_edge.config.migrate.nodes import Node, Scalar, Text
 from iop_edge.config.migrate.walk import Place, places
+from iop_edge.config.nodes import Document, Node, Scalar
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
@@ -28,7 +28,7 @@ def name_instances(root: Node, meaning: Meaning) -> Iterator[Change]:
                 yield Change(edits, place.path.child(name), f"the reference {written}")
 
 
-def resolve_aliases(root: Node, text: Text, meaning: Meaning) -> Iterator[Change]:
+def resolve_aliases(root: Node, text: Document, meaning: Meaning) -> Iterator[Change]:
     """Yield what writes the types of an adapter instance and of its providers without aliases.
 
     What the alias says of the service becomes the label of the instance, so that the Node is told the same. A provider
@@ -52,7 +52,7 @@ class _Aliases:
     """The aliases on one Node."""
 
     def __init__(
-        self, path: Path, written: ReadTree, meant: ReadTree, where: Mapping[Path, list[Place]], text: Text
+        self, path: Path, written: ReadTree, meant: ReadTree, where: Mapping[Path, list[Place]], text: Document
     ) -> None:
         self._path = path
         self._written = written

@@ -6,6 +6,9 @@ import pytest
 
 from iop_edge.config.decode import decode
 from iop_edge.config.decoded import Decoded
+from iop_edge.config.excerpt import Disclosure
+from iop_edge.config.findings import Finding
+from iop_edge.config.nodes import compose
 from iop_edge.config.parsers import DEFAULT_PARSER, PYTHON_PARSER, ParserFactory
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.schema.values import Tree
@@ -48,3 +51,9 @@ def found(
     """Return the findings of a text."""
     outcome = decoded(text, parser, private=private, limits=limits)
     return [(item.rule, str(item.path), item.line, item.column) for item in outcome.findings]
+
+
+def disclosed(text: str, parser: ParserFactory = DEFAULT_PARSER) -> list[Finding]:
+    """Return the findings of a text as a report shows them."""
+    source = Source("edge.yaml", text.encode())
+    return Disclosure(compose(source, parser=parser)).findings(decode(source, parser=parser).findings)

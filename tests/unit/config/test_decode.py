@@ -9,7 +9,7 @@ from iop_edge.config.parsers import ParserFactory
 from iop_edge.errors import MAX_LISTED
 from iop_edge.schema import table
 from iop_edge.schema.values import UNRESOLVED, Sourced
-from tests.unit.config.decoding import both_parsers, decoded, found, tree
+from tests.unit.config.decoding import both_parsers, decoded, disclosed, found, tree
 from tests.unit.config.loading import check
 
 
@@ -315,14 +315,14 @@ def test_hint_says_which_key_was_meant_and_where_the_written_one_belongs(text: s
     ],
 )
 def test_key_that_a_value_ran_into_is_not_shown(text: str, parser: ParserFactory) -> None:
-    (finding,) = decoded(text, parser).findings
+    (finding,) = disclosed(text, parser)
     assert finding.rule == "field.unknown"
     assert "s3cr3t" not in repr((finding, check(text + "\n").violations))
 
 
 @pytest.mark.parametrize("key", ["adress", "tokn", "headers"])
 def test_key_without_a_value_that_is_no_longer_than_what_was_meant_is_shown(key: str) -> None:
-    (finding,) = decoded(f"nodes: [{{{key}}}]").findings
+    (finding,) = disclosed(f"nodes: [{{{key}}}]")
     assert f'"{key}"' in finding.message
 
 
@@ -433,6 +433,6 @@ def test_all_findings_are_counted_and_the_first_are_listed() -> None:
 def test_no_finding_shows_a_value_that_may_be_a_secret(text: str, parser: ParserFactory) -> None:
     outcome = decoded(text, parser)
     assert outcome.total
-    for finding in outcome.findings:
+    for finding in disclosed(text, parser):
         assert "s3cr3t" not in f"{finding.path} {finding.message} {finding.hint}"
     assert "s3cr3t" not in repr(outcome.source)

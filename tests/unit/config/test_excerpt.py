@@ -4,17 +4,22 @@ from typing import Final
 
 import pytest
 
-from iop_edge.config.excerpt import excerpts
-from iop_edge.config.source import Limits, Source
+from iop_edge.config.excerpt import Disclosure
+from iop_edge.config.nodes import compose
+from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.errors import Excerpt, Span
 
 SECRET: Final = "s3cr3t"
 
 
+def excerpts(data: bytes, *spans: Span, limits: Limits = DEFAULT_LIMITS) -> dict[Span, Excerpt]:
+    return Disclosure(compose(Source("edge.yaml", data), limits)).excerpts(spans)
+
+
 def excerpt(text: str | bytes, line: int, column: int = 1) -> Excerpt | None:
     span = Span("edge.yaml", line, column)
     data = text if isinstance(text, bytes) else text.encode()
-    return excerpts(Source("edge.yaml", data), [span]).get(span)
+    return excerpts(data, span).get(span)
 
 
 def shown(text: str | bytes, line: int, column: int = 1) -> str:
@@ -193,7 +198,7 @@ def test_comment_that_is_cut_stays_hidden() -> None:
 def test_several_spans_of_one_line() -> None:
     text = "edge: {idd: a, nme: b}\n"
     spans = [Span("edge.yaml", 1, 8), Span("edge.yaml", 1, 16)]
-    found = excerpts(Source("edge.yaml", text.encode()), spans)
+    found = excerpts(text.encode(), *spans)
     assert [found[span].caret for span in spans] == [7, 24]
 
 
@@ -205,4 +210,4 @@ def test_span_outside_of_the_file(line: int, column: int) -> None:
 
 def test_file_past_the_limit_shows_nothing() -> None:
     span = Span("edge.yaml", 1, 1)
-    assert excerpts(Source("edge.yaml", b"edge: {id: a}\n"), [span], Limits(max_bytes=3)) == {}
+    assert excerpts(b"edge: {id: a}\n", span, limits=Limits(max_bytes=3)) == {}

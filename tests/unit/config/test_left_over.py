@@ -4,7 +4,7 @@ import pytest
 
 from iop_edge.cli.console import PLAIN
 from iop_edge.cli.render.report import report_text
-from iop_edge.config import mappings
+from iop_edge.config import excerpt
 from iop_edge.config.pipeline import check_sources
 from iop_edge.config.source import Source
 from iop_edge.errors import MAX_LISTED
@@ -94,7 +94,7 @@ def test_only_keys_that_are_listed_are_looked_into(monkeypatch: pytest.MonkeyPat
         asked.add(name)
         return True
 
-    monkeypatch.setattr(mappings, "may_hold_value", may_hold_value)
+    monkeypatch.setattr(excerpt, "may_hold_value", may_hold_value)
     keys = "".join(f"\n    k{number}: x" for number in range(2 * MAX_LISTED))
     report = check_sources([Source("e.yaml", _NODE.format(f"token: abc{keys}").encode(), private=True)], None)
     assert (report.total, len(report.violations)) == (2 * MAX_LISTED, MAX_LISTED)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from iop_edge.config.line import REACH
+from iop_edge.config.excerpt import REACH
 from iop_edge.config.pipeline import check_sources, load_sources
 from iop_edge.config.source import Limits, Source
 from iop_edge.errors import MAX_LISTED, ConfigError, Report
@@ -84,9 +84,12 @@ def test_place_that_two_layers_with_one_name_have_is_shown_for_none() -> None:
 
 @pytest.mark.contract("CFG-10")
 def test_limits_hold_while_a_report_is_made() -> None:
-    text = "edge: {id: e}\nx-a: &a [b, c, d]\nmodels: &b [nope]\n"
-    report = check_sources([_source(text)], World(), Limits(max_recorded=4))
-    assert [(item.rule, str(item.span)) for item in report.violations] == [("yaml.aliasing", "edge.yaml:3:9")]
+    text = "edge: {id: e}\nmodels: [[nope]]\n"
+    report = check_sources([_source(text)], World(), Limits(max_depth=2))
+    assert [(item.rule, str(item.span)) for item in report.violations] == [
+        ("field.type", "edge.yaml:2:10"),
+        ("yaml.depth", "edge.yaml:2:10"),
+    ]
     assert [excerpt.text for excerpt in report.excerpts.values()] == ["models:"]
 
 

@@ -5,7 +5,8 @@ from typing import Final
 
 import pytest
 
-from iop_edge.config.locate import locate, locate_keys
+from iop_edge.config.nodes import compose
+from iop_edge.config.positions import Positions
 from iop_edge.config.source import Limits, Source
 from iop_edge.schema.paths import ROOT, Path
 
@@ -46,9 +47,10 @@ def path_of(text: str) -> Path:
 
 def places(text: str, *paths: str, keys: bool = False) -> list[tuple[int, int]]:
     wanted = [path_of(path) for path in paths]
-    spans = (locate_keys if keys else locate)(Source("edge.yaml", text.encode()), wanted)
-    assert all(span.file == "edge.yaml" for span in spans.values())
-    return [(spans[path].line, spans[path].column) for path in wanted]
+    positions = Positions(compose(Source("edge.yaml", text.encode())), "edge.yaml")
+    spans = [positions.of_key(path) if keys else positions.of_value(path) for path in wanted]
+    assert all(span.file == "edge.yaml" for span in spans)
+    return [(span.line, span.column) for span in spans]
 
 
 @pytest.mark.contract("CFG-04")
@@ -118,6 +120,5 @@ def test_file_that_cannot_be_read_still_has_a_beginning(text: str) -> None:
 
 
 def test_file_past_the_limit_still_has_a_beginning() -> None:
-    path = path_of("edge.id")
-    spans = locate(Source("edge.yaml", TEXT.encode()), [path], Limits(max_bytes=10))
-    assert (spans[path].line, spans[path].column) == (1, 1)
+    document = compose(Source("edge.yaml", TEXT.encode()), Limits(max_bytes=10))
+    assert str(Positions(document, "edge.yaml").of_value(path_of("edge.id"))) == "edge.yaml:1:1"

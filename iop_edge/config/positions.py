@@ -1,0 +1,278 @@
+"""Finds where a value of a normalized config was written: its file, the path in that file, and the line and column.
+
+Nothing of this is recorded during a load, since almost every load needs none of it. It follows from the layers and the
+nodes of their files, so it is traced for the few paths that violations need.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from iop_edge.config import nodes
+from iop_edge.config.layers import Layer, Part, align, children, entries
+from iop_edge.config.marks import UNSET
+from iop_edge.config.nodes import Document, Node, Scalar
+from iop_edge.errors import Span
+from iop_edge.schema import table
+from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.table import Field, Kind, Message
+
+
+@dataclass(slots=True)
+class Moves:
+    """Adapter instances that normalizing made of a provider's own fields: (node, instance) -> provider, by indexes."""
+
+    made: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def original(self, path: Path) -> Path:
+        """Return the path before the move of what stands at a path after it."""
+        steps = [step.step for step in path.steps()]
+        if len(steps) < 4 or (steps[0], steps[2]) != ("nodes", "adapters"):
+            return path
+        node, instance = steps[1], steps[3]
+        if not isinstance(node, int) or not isinstance(instance, int):
+            return path
+        provider = self.made.get((node, instance))
+        if provider is None:
+            return path
+        start = ROOT.child("nodes").index(node).child("providers").index(provider)
+        if steps[4:] == [_identity("AdapterInstance")]:
+            return start.child(_identity("Provider"))
+        return _append(start, path.steps()[4:])
+
+
+class Origin(NamedTuple):
+    """A path in the file of a layer, by the layer's number."""
+
+    layer: int
+    path: Path
+
+
+class Origins:
+    """Traces the layers and paths that values came from. What paths share is traced once: there may be many layers."""
+
+    def __init__(self, layers: Sequence[Layer], moves: Moves) -> None:
+        self._parts = [Part(number, layer.tree, ROOT) for number, layer in enumerate(layers)]
+        self._moves = moves
+        self._children: dict[Path, Sequence[Part]] = {}
+        self._lists: dict[Path | None, Sequence[Sequence[Part]]] = {}
+        self._maps: dict[Path | None, dict[str, list[Part]]] = {}
+
+    def of(self, path: Path) -> Origin:
+        """Return the layer whose value won, and the path in its file.
+
+        A path that no file has (a field that is missing) is in the first file that has the nearest parent.
+        """
+        path = self._moves.original(path)
+        steps = path.steps()
+        parts, depth, is_leaf = self._descend(steps)
+        part = parts[-1] if is_leaf else parts[0]
+        return Origin(part.layer, _append(part.path, steps[depth:]))
+
+    def _descend(self, steps: Sequence[Path]) -> tuple[Sequence[Part], int, bool]:
+        parts: Sequence[Part] = self._parts
+        below: Sequence[Part]
+        message: Message | None = table.root()
+        here: Field | None = None
+        for depth, step in enumerate(steps):
+            if message is not None:
+                here = message.fields[str(step.step)]
+                below = self._of_field(parts, here, step)
+                removed = [] if below else _unset(parts, here.name)
+                if removed:
+                    return removed[-1:], depth + 1, True
+                message = here.message() if here.is_message else None
+            else:
+                assert here is not None
+                below = self._of_map(parts, here, step) if here.kind is Kind.MAP else self._of_list(parts, here, step)
+                message = here.message() if here.is_message_list else None
+            if not below:
+                return parts, depth, False
+            parts = below
+        return parts, len(steps), message is None
+
+    def _of_field(self, parts: Sequence[Part], field: Field, step: Path) -> Sequence[Part]:
+        known = self._children.get(step)
+        if known is None:
+            known = self._children[step] = children(parts, field.name)
+        return known
+
+    def _of_list(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
+        """Return what the parts, all of one list, have for an item of it."""
+        rows = self._lists.get(step.parent)
+        if rows is None:
+            rows = self._lists[step.parent] = _rows([part for part in parts if part.value.__class__ is list], owner)
+        return rows[step.step] if isinstance(step.step, int) and step.step < len(rows) else ()
+
+    def _of_map(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
+        """Return what the parts, all of one map, have for a key of it."""
+        fold = str.lower if owner.caseless_keys else str
+        rows = self._maps.get(step.parent)
+        if rows is None:
+            found = entries([part for part in parts if part.value.__class__ is dict], owner)
+            rows = self._maps[step.parent] = {fold(str(row[-1].path.step)): row for row in found}
+        return rows.get(fold(str(step.step)), ())
+
+
+class Positions:
+    """Finds the positions of values and keys in one file. What paths share is looked up once."""
+
+    def __init__(self, document: Document, name: str) -> None:
+        self._document = document
+        self._name = name
+        self._found: dict[Path, _Found | None] = {}
+        self._items: dict[tuple[int, Field], Sequence[_Found | None]] = {}
+        self._fields: dict[tuple[int, Message | None], Mapping[str, tuple[Scalar, Node]]] = {}
+
+    def of_value(self, path: Path) -> Span:
+        """Return where a value begins; for one that is not there, where the nearest value around it does."""
+        return self._span(self._nearest(path).value)
+
+    def of_key(self, path: Path) -> Span:
+        """Return where the key of a field or of a map's value stands; for an item of a list, where the item begins."""
+        return self._span(self._nearest(path).key)
+
+    def _span(self, offset: int) -> Span:
+        return Span(self._name, self._document.line(offset) + 1, self._document.column(offset) + 1)
+
+    def _nearest(self, path: Path) -> "_Found":
+        found = self._find(path)
+        while found is None and path.parent is not None:
+            path = path.parent
+            found = self._find(path)
+        return found or _Found(None, 0, 0)
+
+    def _find(self, path: Path) -> "_Found | None":
+        if path not in self._found:
+            if path.parent is None:
+                root = self._document.root
+                self._found[path] = _Found(root, root.start, root.start, table.root()) if root else None
+            else:
+                parent = self._find(path.parent)
+                self._found[path] = parent and self._below(parent, path)
+        return self._found[path]
+
+    def _below(self, found: "_Found", path: Path) -> "_Found | None":
+        """Return what a step leads to, in whatever form it is written."""
+        step, message, field = path.step, found.message, found.field
+        if isinstance(step, int):
+            items = self._items_of(found.node, field) if field and found.node else ()
+            return items[step] if step < len(items) else None
+        if step in found.given:
+            return found.given[step]
+        if path.is_key:
+            pair = self._pairs(found.node, None).get(step)
+            return pair and _value(*pair, None)
+        if message is None:
+            return None
+        if isinstance(found.node, Scalar):
+            return _Found(None, found.value, found.value) if step == message.scalar_form else None
+        pair = self._pairs(found.node, message).get(step)
+        return pair and _value(*pair, message.fields.get(step))
+
+    def _pairs(self, node: Node | None, message: Message | None) -> Mapping[str, tuple[Scalar, Node]]:
+        """Return the keys and values of a mapping, merged ones too, by the names of fields where it is a message."""
+        if not isinstance(node, nodes.Mapping):
+            return {}
+        known = self._fields.get((node.number, message))
+        if known is None:
+            known = self._fields[node.number, message] = _pairs(node, message)
+        return known
+
+    def _items_of(self, node: Node, field: Field) -> "Sequence[_Found | None]":
+        known = self._items.get((node.number, field))
+        if known is None:
+            known = self._items[node.number, field] = list(self._each_item(node, field))
+        return known
+
+    def _each_item(self, node: Node, field: Field) -> "Iterator[_Found | None]":
+        """Yield the items of a list, which may be written as a mapping (NRM-01, NRM-08)."""
+        form = field.mapping_form
+        if isinstance(node, nodes.Sequence):
+            yield from (_item(item, field) for item in node.items)
+        elif form is not None:
+            for key, value in self._pairs(node, None).values():
+                at_key = _Found(None, key.start, key.start)
+                if form.value_field:
+                    given = {form.key_field: at_key, form.value_field: _value(key, value, None, is_named=False)}
+                    yield at_key._replace(given=given)
+                    continue
+                instances = nodes.items_of(value)
+                for instance in instances:
+                    given = {form.key_field: at_key}
+                    if len(instances) == 1 and form.name_field not in self._pairs(instance.target, field.message()):
+                        given[form.name_field] = at_key
+                    item = _item(instance, field)
+                    yield item and item._replace(given=given)
+
+
+class _Found(NamedTuple):
+    """What a path leads to: a node, aliases followed, and where its value and its key begin.
+
+    `message` is set where the node is read as a message, `field` where it is read as a list or map. `given` has the
+    fields of an item that stand elsewhere, as the key of a mapping form does.
+    """
+
+    node: Node | None
+    value: int
+    key: int
+    message: Message | None = None
+    field: Field | None = None
+    given: Mapping[str, "_Found | None"] = MappingProxyType({})
+
+
+def _value(key: Scalar, value: Node, field: Field | None, *, is_named: bool = True) -> _Found | None:
+    """Return the value of a field, or of a key of a map."""
+    node = value.target
+    if node is None:
+        return None
+    found = _Found(node, node.start, key.start if is_named else node.start)
+    if field is None or node.document.has(node.number, nodes.TAGGED):
+        return found
+    return found._replace(message=field.message()) if field.is_message else found._replace(field=field)
+
+
+def _item(item: Node, field: Field) -> _Found | None:
+    """Return an item of a list."""
+    node = item.target
+    if node is None:
+        return None
+    is_message = field.is_message_list and not node.document.has(node.number, nodes.TAGGED)
+    return _Found(node, node.start, node.start, field.message() if is_message else None)
+
+
+def _pairs(mapping: nodes.Mapping, message: Message | None) -> Mapping[str, tuple[Scalar, Node]]:
+    pairs: dict[str, tuple[Scalar, Node]] = {}
+    for each in mapping.with_merged():
+        for key, value in each.fields:
+            field = message.keys.get(key.value) if message else None
+            pairs.setdefault(field.name if field else key.value, (key, value))
+    return pairs
+
+
+def _rows(lists: Sequence[Part], owner: Field) -> Sequence[Sequence[Part]]:
+    """Return the items of a list, as they merge: for each, what the parts have for it."""
+    if len(lists) > 1 and owner.is_message_list:
+        return align(lists, _identity(owner.type_name))
+    return [
+        [Part(last.layer, item, last.path.index(index))] for last in lists[-1:] for index, item in enumerate(last.value)
+    ]
+
+
+def _unset(parts: Sequence[Part], name: str) -> list[Part]:
+    """Return where a field is unset."""
+    messages = [part for part in parts if part.value.__class__ is dict]
+    return [Part(p.layer, UNSET, p.path.child(name)) for p in messages if p.value.get(name) is UNSET]
+
+
+def _append(path: Path, steps: Sequence[Path]) -> Path:
+    for step in steps:
+        path = Path(path, step.step, step.is_key)
+    return path
+
+
+def _identity(message: str) -> str:
+    identity = table.message(message).identity
+    assert identity is not None
+    return identity.name
