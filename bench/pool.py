@@ -4,6 +4,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final
 
 from bench import measure
@@ -14,9 +15,9 @@ from iop_edge.config.source import Source
 from iop_edge.ids import NodeId
 from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.dispatcher import Dispatcher
-from iop_edge.pool.lease import Lease
+from iop_edge.pool.errors import NoProviderError
 from iop_edge.pool.pool import ProviderPool
-from iop_edge.pool.waiter import Waiter
+from iop_edge.pool.slots import Lease, Waiter
 
 _REQUESTS: Final = 10_000
 _FEW_REQUESTS: Final = 1_000
@@ -83,15 +84,12 @@ def _drained(rounds: int) -> Times:
 
 
 def _drain(dispatcher: Dispatcher, count: int) -> None:
-    group = dispatcher.models["m"]
-    lease = dispatcher.take(group)
-    for waiter in [dispatcher.take_or_wait(group) for _ in range(count)]:
-        assert isinstance(lease, Lease)
+    lease = dispatcher.take("m")
+    for waiter in [dispatcher.take_or_wait("m") for _ in range(count)]:
         lease.release()
         assert isinstance(waiter, Waiter)
-        assert waiter.outcome is not None
+        assert isinstance(waiter.outcome, Lease)
         lease = waiter.outcome
-    assert isinstance(lease, Lease)
     lease.release()
 
 
@@ -113,11 +111,11 @@ def _reconfigured(rounds: int) -> Times:
 
 
 def _crowded(dispatcher: Dispatcher) -> Dispatcher:
-    group = dispatcher.models["n"]
-    while isinstance(dispatcher.take(group), Lease):
-        pass
+    with suppress(NoProviderError):
+        while True:
+            dispatcher.take("n")
     for _ in range(_REQUESTS):
-        assert isinstance(dispatcher.take_or_wait(group), Waiter)
+        assert isinstance(dispatcher.take_or_wait("n"), Waiter)
     return dispatcher
 
 

@@ -13,47 +13,44 @@ if TYPE_CHECKING:
     from iop_edge.config.files import check, load
     from iop_edge.config.snapshot import Snapshot
     from iop_edge.edge.edge import Edge
-    from iop_edge.errors import ConfigError, EdgeError, Report, Span, Violation
+    from iop_edge.errors import ConfigError, EdgeError, Report, RequestRefusedError, Span, Violation
+    from iop_edge.ids import ModelKey, RouteKey
     from iop_edge.payload import UnknownNodeError, node_payload
-    from iop_edge.pool.explain import Dispatch
-    from iop_edge.pool.explanation import Explanation
-    from iop_edge.pool.lease import Lease
+    from iop_edge.pool.errors import NoProviderError, RefusalReason
+    from iop_edge.pool.explain import DispatchExplanation
     from iop_edge.pool.pool import ProviderPool
-    from iop_edge.pool.refusal import NoProviderError, Refusal, RefusalReason
+    from iop_edge.pool.slots import Lease
+    from iop_edge.pool.status import ProviderStatus
     from iop_edge.refresh.plan import Plan, plan
     from iop_edge.refresh.result import Change, Mode, NodeReport, RefreshResult, Status
-    from iop_edge.requests.attribution import UsageRecord
-    from iop_edge.requests.openai_error import OpenAIError, openai_error
-    from iop_edge.requests.prepare import Execution, RequestPolicy
+    from iop_edge.requests.facts import RequestFacts
+    from iop_edge.requests.policy import Execution, RequestPolicy, UsageRecord
     from iop_edge.requests.principals import Principal
-    from iop_edge.requests.request import RequestFacts
-    from iop_edge.requests.request_refusal import RequestRefusal, RequestRefusalReason
 
 __all__ = [
     "AdminClient",
     "Change",
     "ConfigError",
-    "Dispatch",
+    "DispatchExplanation",
     "Edge",
     "EdgeError",
     "Execution",
-    "Explanation",
     "Lease",
     "Mode",
+    "ModelKey",
     "NoProviderError",
     "NodeReport",
-    "OpenAIError",
     "Plan",
     "Principal",
     "ProviderPool",
+    "ProviderStatus",
     "RefreshResult",
-    "Refusal",
     "RefusalReason",
     "Report",
     "RequestFacts",
     "RequestPolicy",
-    "RequestRefusal",
-    "RequestRefusalReason",
+    "RequestRefusedError",
+    "RouteKey",
     "Snapshot",
     "Span",
     "Status",
@@ -64,7 +61,6 @@ __all__ = [
     "check",
     "load",
     "node_payload",
-    "openai_error",
     "plan",
 ]
 
@@ -72,23 +68,21 @@ _HOMES: Final = {
     "iop_edge.client.admin": ("AdminClient",),
     "iop_edge.client.status": ("StatusSnapshot",),
     "iop_edge.edge.edge": ("Edge",),
-    "iop_edge.errors": ("ConfigError", "EdgeError", "Report", "Span", "Violation"),
+    "iop_edge.errors": ("ConfigError", "EdgeError", "Report", "RequestRefusedError", "Span", "Violation"),
     "iop_edge.config.files": ("check", "load"),
     "iop_edge.config.snapshot": ("Snapshot",),
+    "iop_edge.ids": ("ModelKey", "RouteKey"),
     "iop_edge.payload": ("UnknownNodeError", "node_payload"),
+    "iop_edge.pool.errors": ("NoProviderError", "RefusalReason"),
+    "iop_edge.pool.explain": ("DispatchExplanation",),
+    "iop_edge.pool.pool": ("ProviderPool",),
+    "iop_edge.pool.slots": ("Lease",),
+    "iop_edge.pool.status": ("ProviderStatus",),
     "iop_edge.refresh.plan": ("Plan", "plan"),
     "iop_edge.refresh.result": ("Change", "Mode", "NodeReport", "RefreshResult", "Status"),
-    "iop_edge.requests.attribution": ("UsageRecord",),
-    "iop_edge.pool.explain": ("Dispatch",),
-    "iop_edge.pool.explanation": ("Explanation",),
-    "iop_edge.pool.lease": ("Lease",),
-    "iop_edge.requests.openai_error": ("OpenAIError", "openai_error"),
-    "iop_edge.pool.pool": ("ProviderPool",),
-    "iop_edge.requests.prepare": ("Execution", "RequestPolicy"),
+    "iop_edge.requests.facts": ("RequestFacts",),
+    "iop_edge.requests.policy": ("Execution", "RequestPolicy", "UsageRecord"),
     "iop_edge.requests.principals": ("Principal",),
-    "iop_edge.pool.refusal": ("NoProviderError", "Refusal", "RefusalReason"),
-    "iop_edge.requests.request": ("RequestFacts",),
-    "iop_edge.requests.request_refusal": ("RequestRefusal", "RequestRefusalReason"),
 }
 _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -153,6 +153,44 @@ class EdgeError(Exception):
     """A fault of the running system rather than of a config: an address that is taken, a peer that does not answer."""
 
 
+class RequestRefusedError(EdgeError):
+    """A request is refused. The error holds what an OpenAI-compatible answer needs; none of it shows a secret.
+
+    Attributes:
+        status: the HTTP status, from 400 up.
+        code: the kind of error, a stable word such as `queue_full`.
+        message: what is wrong, for a person.
+        param: the field of the body, or the header, that is at fault; None: neither is.
+        retry_after: the seconds after which a new attempt may succeed; None: unknown.
+
+    Example:
+        >>> error = RequestRefusedError("no such model", status=404, code="model_not_found", param="model")
+        >>> error.body()["error"]["type"]
+        'invalid_request_error'
+    """
+
+    def __init__(
+        self, message: str, *, status: int, code: str, param: str | None = None, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.param = param
+        self.retry_after = retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the answer, beside those of its body."""
+        headers = {"WWW-Authenticate": "Bearer"} if self.code == "invalid_api_key" else {}
+        return headers if self.retry_after is None else {**headers, "Retry-After": str(self.retry_after)}
+
+    def body(self) -> dict[str, dict[str, str | None]]:
+        """Return the body of the answer, as JSON values."""
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
+
+
 def shortened(text: str, limit: int) -> str:
     """Return a text of at most `limit` characters: of a longer one its beginning, its length, and its end."""
     if len(text) <= limit:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from starlette.types import Send
 
-from iop_edge.requests.openai_error import OpenAIError
+from iop_edge import RequestRefusedError
 
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
@@ -24,7 +24,7 @@ class Answer:
         await self._begin(status, _JSON, [(b"content-length", b"%d" % len(body))])
         await self._end(body)
 
-    async def error(self, error: OpenAIError) -> None:
+    async def error(self, error: RequestRefusedError) -> None:
         """Send an error; in a stream that has begun, as its last event."""
         body = json.dumps(error.body()).encode()
         if self.has_begun:

@@ -26,8 +26,8 @@ from starlette.types import Receive, Scope, Send
 
 import iop_edge
 from examples.gateway.answer import Answer, Meter
-from examples.gateway.asked import Asked, read_body
 from examples.gateway.backends import BackendError, Backends
+from examples.gateway.chat_request import ChatRequest, read_body
 from examples.gateway.connection import while_connected
 from iop_edge import (
     ConfigError,
@@ -38,11 +38,9 @@ from iop_edge import (
     NoProviderError,
     RefusalReason,
     RequestFacts,
-    RequestRefusal,
-    openai_error,
+    RequestRefusedError,
 )
 from iop_edge.ids import ProviderId
-from iop_edge.requests.openai_error import OpenAIError
 
 LOG: Final = logging.getLogger("gateway")
 USAGE_LOG: Final = logging.getLogger("gateway.usage")
@@ -73,9 +71,10 @@ class Gateway:
         )
 
     async def _models(self, request: Request) -> Response:
-        caller = self._edge.policy.authenticate(RequestFacts(None, request.headers.items(), 0))
-        if isinstance(caller, RequestRefusal):
-            return _refused(openai_error(caller))
+        try:
+            self._edge.policy.authenticate(RequestFacts(None, request.headers.items(), 0))
+        except RequestRefusedError as error:
+            return _refused(error)
         owner = str(self._edge.snapshot.tree["edge"]["id"])
         names = self._edge.policy.names()
         listed = [{"id": name, "object": "model", "created": 0, "owned_by": owner} for name in names]
@@ -94,63 +93,62 @@ class ChatCompletions:
         """Answer one request."""
         request = Request(scope, receive)
         try:
-            prepared = await self._prepared(request)
+            chat, execution = await self._prepared(request)
         except ClientDisconnect:
             return
-        if isinstance(prepared, OpenAIError):
-            await _refused(prepared)(scope, receive, send)
-        else:
-            await while_connected(receive, self._serve(*prepared, Answer(send)))
+        except RequestRefusedError as error:
+            await _refused(error)(scope, receive, send)
+            return
+        await while_connected(receive, self._serve(chat, execution, Answer(send)))
 
-    async def _prepared(self, request: Request) -> tuple[Asked, Execution] | OpenAIError:
-        """Say what is to be carried out. Who is not known is told so before the body is read."""
-        caller = self._edge.policy.authenticate(RequestFacts(None, request.headers.items(), 0))
-        if isinstance(caller, RequestRefusal):
-            return openai_error(caller)
+    async def _prepared(self, request: Request) -> tuple[ChatRequest, Execution]:
+        """Return what is to be run. An unknown caller is refused before the body is read.
+
+        Raises:
+            RequestRefusedError: the request is refused.
+        """
+        self._edge.policy.authenticate(RequestFacts(None, request.headers.items(), 0))
         try:
             async with asyncio.timeout(self._bounds.body_seconds):
                 text = await _joined(request.stream(), self._bounds.body_bytes)
         except TimeoutError:
-            return OpenAIError(408, "invalid_request_error", "request_timeout", "the body did not come in time")
+            raise RequestRefusedError("the body did not come in time", status=408, code="request_timeout") from None
         if text is None:
             message = f"the body may have {self._bounds.body_bytes} bytes"
-            return OpenAIError(413, "invalid_request_error", "request_too_large", message)
-        asked = read_body(text)
-        if isinstance(asked, OpenAIError):
-            return asked
-        execution = self._edge.policy.prepare(asked.facts(request.headers))
-        return openai_error(execution) if isinstance(execution, RequestRefusal) else (asked, execution)
+            raise RequestRefusedError(message, status=413, code="request_too_large")
+        chat = read_body(text)
+        return chat, self._edge.policy.prepare(chat.facts(request.headers))
 
-    async def _serve(self, asked: Asked, execution: Execution, answer: Answer) -> None:
+    async def _serve(self, chat: ChatRequest, execution: Execution, answer: Answer) -> None:
         """Try one provider after the other, until one of them has begun to answer."""
         tried: set[ProviderId] = set()
         fault = ""
         while not answer.has_begun:
             try:
-                async with self._edge.pool.acquire_for(execution.key, avoid=tried) as lease:
+                async with self._edge.pool.acquire(execution.key, avoid=tried) as lease:
                     tried.add(lease.provider_id)
-                    await self._execute(lease, asked, execution, answer)
+                    await self._execute(lease, chat, execution, answer)
                     return
             except BackendError as error:
                 fault = str(error)
                 LOG.warning("%s: %s", lease.provider_id, fault)
             except NoProviderError as error:
-                nobody_is_left = fault and error.refusal.reason is RefusalReason.NO_PROVIDER
-                await answer.error(_provider_failed(fault) if nobody_is_left else openai_error(error.refusal))
+                is_none_left = fault and error.reason is RefusalReason.NO_PROVIDER
+                await answer.error(_provider_failed(fault) if is_none_left else error)
+                return
+            except RequestRefusedError as error:
+                await answer.error(error)
                 return
         await answer.error(_provider_failed(fault))
 
-    async def _execute(self, lease: Lease, asked: Asked, execution: Execution, answer: Answer) -> None:
-        """Carry the request out where the lease says."""
+    async def _execute(self, lease: Lease, chat: ChatRequest, execution: Execution, answer: Answer) -> None:
+        """Run the request where the lease says."""
         adapter = self._backends.adapter_of(lease)
         headers = execution.headers_for(lease.provider_id, lease.category, adapter.headers)
-        if isinstance(headers, RequestRefusal):
-            await answer.error(openai_error(headers))
-            return
-        meter = Meter(asked.input_tokens())
+        meter = Meter(chat.input_tokens())
         try:
-            async with self._backends.ask(adapter, headers, asked.body_for(execution, lease.target)) as response:
-                if response.status_code == 200 and asked.streams:
+            async with self._backends.ask(adapter, headers, chat.body_for(execution, lease.target)) as response:
+                if response.status_code == 200 and chat.streams:
                     await _relay_events(response, meter, answer)
                 else:
                     await _relay_whole(response, meter, answer, self._bounds.answer_bytes)
@@ -178,7 +176,7 @@ async def _relay_whole(response: httpx.Response, meter: Meter, answer: Answer, m
 
 
 async def _joined(parts: AsyncIterator[bytes], most_bytes: int) -> bytes | None:
-    """Return what comes in parts, whole; None: it is too much."""
+    """Return the parts in one piece; None: they are too large."""
     whole = bytearray()
     async for part in parts:
         whole += part
@@ -187,16 +185,16 @@ async def _joined(parts: AsyncIterator[bytes], most_bytes: int) -> bytes | None:
     return bytes(whole)
 
 
-def _refused(error: OpenAIError) -> Response:
-    return JSONResponse(error.body(), error.status)
+def _refused(error: RequestRefusedError) -> Response:
+    return JSONResponse(error.body(), error.status, error.headers)
 
 
-def _provider_failed(why: str) -> OpenAIError:
-    return OpenAIError(502, "server_error", "provider_failed", why)
+def _provider_failed(why: str) -> RequestRefusedError:
+    return RequestRefusedError(why, status=502, code="provider_failed")
 
 
 def _log_usage(execution: Execution, lease: Lease, meter: Meter) -> None:
-    record = execution.usage(lease, meter.input_tokens, meter.output_tokens)
+    record = execution.usage(lease.provider_id, meter.input_tokens, meter.output_tokens)
     shown: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields(record)}
     USAGE_LOG.info("%s", json.dumps({**shown, "labels": dict(record.labels)}))
 

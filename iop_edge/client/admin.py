@@ -16,7 +16,7 @@ from iop_edge.client.status import Confirmed, StatusSnapshot
 from iop_edge.config.source import Source
 from iop_edge.errors import EdgeError
 from iop_edge.net import AddressError, Tls, client_context, parse_address
-from iop_edge.pool.explanation import Explanation
+from iop_edge.pool.explain import DispatchExplanation
 from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult
 from iop_edge.schema.wire import WireError
 from iop_edge.transport.channel import ClientChannel
@@ -110,11 +110,11 @@ class AdminClient:
         response = await self._answer(self._stub.get_status(timeout=_ASK_SECONDS))
         return convert.from_message(StatusSnapshot, _present(response.snapshot))
 
-    async def explain_dispatch(self, model: str) -> Explanation:
+    async def explain_dispatch(self, model: str) -> DispatchExplanation:
         """Explain which provider a new request for a model group or a route would get now."""
         request = pb.ExplainDispatchRequest(model=model)
         response = await self._answer(self._stub.explain_dispatch(request, timeout=_ASK_SECONDS))
-        return convert.from_message(Explanation, _present(response.explanation))
+        return convert.from_message(DispatchExplanation, _present(response.explanation))
 
     async def history(self, limit: int = 0) -> tuple[Attempt, ...]:
         """Return past attempts, the newest first. With limit 0 the Edge decides how many."""

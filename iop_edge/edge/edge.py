@@ -25,7 +25,7 @@ from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Connection, NodeState, Pushed, ReportedHealth
 from iop_edge.push.settings import DEFAULTS, Settings
 from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult, Status, Trigger
-from iop_edge.requests.prepare import RequestPolicy
+from iop_edge.requests.policy import RequestPolicy
 from iop_edge.store.history import DEFAULT_LIMIT, MemoryStore, Store
 
 _LOG: Final = logging.getLogger(__name__)

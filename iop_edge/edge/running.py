@@ -18,7 +18,7 @@ from iop_edge.payload import encode, payload_trees
 from iop_edge.pool.catalogue import Catalogue
 from iop_edge.push.model import Desired, Target
 from iop_edge.refresh.result import Attempt, Status, Trigger
-from iop_edge.requests.prepare import RequestPolicy
+from iop_edge.requests.policy import RequestPolicy
 from iop_edge.schema.references import FileReference, ReferenceFailure, Resolver, lookup, parse
 from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced, plain
 from iop_edge.store.history import Applied, Store

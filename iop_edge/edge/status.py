@@ -14,8 +14,8 @@ from iop_edge.edge.proposal import with_reloaded_tls
 from iop_edge.edge.running import ConfigFiles, Running, nodes
 from iop_edge.errors import ConfigError
 from iop_edge.ids import DispatchKey, EdgeId, NodeId
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.refusal import Refusal, RefusalReason
+from iop_edge.pool.errors import RefusalReason
+from iop_edge.pool.slots import Lease
 from iop_edge.pool.status import ProviderStatus
 from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.plan import plan
@@ -142,17 +142,17 @@ class Counters:
         self.pushes[pushed.outcome.value if pushed.outcome else "lost"] += 1
         self.push_seconds.add(pushed.seconds)
 
-    def take_wait(self, key: DispatchKey, outcome: Lease | Refusal | None, seconds: float) -> None:
+    def on_wait_ended(self, key: DispatchKey, outcome: Lease | RefusalReason | None, seconds: float) -> None:
         """Count a wait that has ended."""
-        if isinstance(outcome, Refusal):
-            self.waits[_bounded(outcome), outcome.reason.value] += 1
+        if isinstance(outcome, RefusalReason):
+            self.waits[_bounded(key, outcome), outcome.value] += 1
         else:
             self.waits[key, "cancelled" if outcome is None else "granted"] += 1
         self.wait_seconds.add(seconds)
 
-    def take_refusal(self, refusal: Refusal) -> None:
+    def on_refused(self, key: DispatchKey, reason: RefusalReason) -> None:
         """Count a request that was refused before it waited."""
-        self.refusals[_bounded(refusal), refusal.reason.value] += 1
+        self.refusals[_bounded(key, reason), reason.value] += 1
 
     def keep(self, keys: Container[DispatchKey]) -> None:
         """Drop the counters of all but these model groups and routes."""
@@ -165,8 +165,8 @@ class Counters:
         return Counters(**{item.name: copy(getattr(self, item.name)) for item in fields(self)})
 
 
-def _bounded(refusal: Refusal) -> DispatchKey | None:
-    return None if refusal.reason is RefusalReason.UNKNOWN else refusal.key
+def _bounded(key: DispatchKey, reason: RefusalReason) -> DispatchKey | None:
+    return None if reason is RefusalReason.UNKNOWN else key
 
 
 @dataclass(frozen=True, slots=True)

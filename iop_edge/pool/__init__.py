@@ -1,1 +1,1 @@
-"""Dispatch: providers, their leases and queues, and why a provider is chosen."""
+"""Dispatch: which provider takes a request, who waits for it, and why."""

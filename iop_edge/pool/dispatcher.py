@@ -1,372 +1,397 @@
-"""Who gets which place, and when: the rules of dispatch, without I/O and with a clock from outside.
+"""The rules of dispatch: which request gets which slot, and when. Without I/O, and with time from outside.
 
-Two things hold between any two calls. A request never waits while a provider that it would take is free. And a request
-that waits stands in the queue of at least one provider.
+Between any two calls two things hold. No request waits while a provider that it would take is free. And each request
+that waits is in the queue of at least one provider.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from heapq import heapify, heappop, heapreplace
-from typing import Final
+from typing import Final, Protocol
 
-from iop_edge.ids import DispatchKey, ModelKey, NodeId, ProviderId, RouteKey
+from iop_edge.ids import DispatchKey, ModelId, ModelKey, NodeId, ProviderId
 from iop_edge.pool.catalogue import EMPTY, Catalogue
-from iop_edge.pool.deadlines import Deadlines
-from iop_edge.pool.group import Group
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.observer import Observer
-from iop_edge.pool.refusal import Refusal, RefusalReason
-from iop_edge.pool.seat import Seat, arrival
+from iop_edge.pool.errors import NoProviderError, RefusalReason
+from iop_edge.pool.slots import Deadlines, Group, Lease, Slot, Waiter, arrival
 from iop_edge.pool.status import Health
-from iop_edge.pool.waiter import Waiter
 
-NOBODY: Final[frozenset[ProviderId]] = frozenset()
-_MOST_GONE: Final = 10_000
-"""So many ids of removed providers keep their turn, the ones that were removed last."""
+NONE_AVOIDED: Final[frozenset[ProviderId]] = frozenset()
+_MAX_REMEMBERED: Final = 10_000
+"""How many removed providers keep their turn; the longest removed is forgotten first."""
+
+
+class Observer(Protocol):
+    """Is told what becomes of requests that are not served at once. It must be quick, and must not raise."""
+
+    def on_refused(self, key: DispatchKey, reason: RefusalReason) -> None:
+        """Take note that a request that would have waited was refused at once."""
+
+    def on_wait_ended(self, key: DispatchKey, outcome: Lease | RefusalReason | None, seconds: float) -> None:
+        """Take note of how a wait ended, and after how many seconds; None: its caller cancelled it."""
 
 
 class Dispatcher:
-    """Chooses providers, counts their requests, and keeps the lines of those who wait.
+    """Chooses providers, counts their requests, and keeps their queues.
 
     Args:
-        clock: the time in seconds, from any beginning; it is read only where somebody waits.
+        now: the time in seconds, from any start; it is read only when a request waits.
         on_deadline: is told each time at which `expire` will have something to do.
-        observer: is told how requests fare that are not served at once.
+        observer: is told what becomes of requests that are not served at once.
     """
 
     def __init__(
-        self, clock: Callable[[], float], on_deadline: Callable[[float], None], observer: Observer | None = None
+        self, now: Callable[[], float], on_deadline: Callable[[float], None], observer: Observer | None = None
     ) -> None:
-        self._clock = clock
+        self._now = now
         self._on_deadline = on_deadline
         self._observer = observer
         self._catalogue = EMPTY
-        self._seats: dict[ProviderId, Seat] = {}
+        self._slots: dict[ProviderId, Slot] = {}
         self._groups: dict[DispatchKey, Group] = {}
-        self.models: dict[str, Group] = {}
-        self.routes: dict[str, Group] = {}
+        self._by_name: dict[str, Group] = {}
         self._reachable: set[NodeId] = set()
         self._deadlines = Deadlines()
         self._turns = 0
-        self._turns_of_gone: dict[ProviderId, int] = {}
+        self._turns_of_removed: dict[ProviderId, int] = {}
         self._arrivals = 0
         self._closed = False
         self._give_back = self._take_back
 
     @property
     def catalogue(self) -> Catalogue:
-        """What the config in force says."""
+        """The catalogue of the running config."""
         return self._catalogue
 
     @property
     def is_closed(self) -> bool:
-        """Whether everybody is refused."""
+        """Whether every request is refused."""
         return self._closed
 
-    def seat(self, provider_id: ProviderId) -> Seat:
-        """Return the seat of a configured provider."""
-        return self._seats[provider_id]
+    @property
+    def reachable(self) -> Collection[NodeId]:
+        """The Nodes that take requests."""
+        return self._reachable
 
-    def is_reachable(self, node_id: NodeId) -> bool:
-        """Tell whether a Node takes requests."""
-        return node_id in self._reachable
+    @property
+    def groups(self) -> Mapping[DispatchKey, Group]:
+        """All model groups and routes."""
+        return self._groups
 
-    def take(self, group: Group, avoid: Collection[ProviderId] = NOBODY) -> Lease | Refusal:
-        """Take a place at the provider whose turn it is, without waiting (POL-01)."""
-        seat = None if self._closed else group.best(avoid)
-        if seat is not None:
-            return self._grant(seat, group)
-        return Refusal(group.key, self._reason(group, avoid))
+    def slot(self, provider_id: ProviderId) -> Slot:
+        """Return the slot of a configured provider."""
+        return self._slots[provider_id]
 
-    def take_or_wait(self, group: Group, avoid: Collection[ProviderId] = NOBODY) -> Lease | Refusal | Waiter:
-        """Take a place, or wait at every provider whose queue has room (POL-02)."""
-        seat = None if self._closed else group.best(avoid)
-        if seat is not None:
-            return self._grant(seat, group)
+    def find(self, model: str | DispatchKey) -> Group | None:
+        """Return what a name or a key means, if anything; a name means a model group, else a route (VAL-09)."""
+        return self._by_name.get(model) if isinstance(model, str) else self._groups.get(model)
+
+    def take(self, model: str | DispatchKey, avoid: Collection[ProviderId] = NONE_AVOIDED) -> Lease:
+        """Lease the provider whose turn it is, without waiting (POL-01).
+
+        Raises:
+            NoProviderError: no provider takes the request now.
+        """
+        group = self.find(model)
+        slot = None if group is None or self._closed else group.best(avoid)
+        if group is None or slot is None:
+            raise NoProviderError(_key(model, group), self._reason(group, avoid))
+        return self._grant(slot, group)
+
+    def take_or_wait(self, model: str | DispatchKey, avoid: Collection[ProviderId] = NONE_AVOIDED) -> Lease | Waiter:
+        """Lease a provider, or wait at every one whose queue has room (POL-02).
+
+        Raises:
+            NoProviderError: no provider takes the request, nor lets it wait.
+        """
+        group = self.find(model)
+        slot = None if group is None or self._closed else group.best(avoid)
+        if group is not None and slot is not None:
+            return self._grant(slot, group)
         reason = self._reason(group, avoid)
-        return self._wait(group, avoid) if reason is RefusalReason.BUSY else self.refuse(Refusal(group.key, reason))
-
-    def refuse(self, refusal: Refusal) -> Refusal:
-        """Note that a request is refused that was ready to wait, and return the refusal."""
+        if group is not None and reason is RefusalReason.BUSY:
+            waiter = self._enqueue(group, avoid)
+            if waiter.queues:
+                return waiter
+            reason = RefusalReason.QUEUE_FULL
+        error = NoProviderError(_key(model, group), reason)
         if self._observer is not None:
-            self._observer.take_refusal(refusal)
-        return refusal
+            self._observer.on_refused(error.key, reason)
+        raise error
 
     def cancel(self, waiter: Waiter) -> None:
-        """Forget a request whose caller has gone away; a place that it has got meanwhile is for the next one."""
+        """Forget a request whose caller has gone away; a lease that it has got meanwhile is released."""
         if waiter.outcome is None:
             self._withdraw(waiter)
-            self._tell_of_wait(waiter, None)
+            self._tell_wait_ended(waiter, None)
         elif isinstance(waiter.outcome, Lease):
             waiter.outcome.release()
 
     def next_deadline(self) -> float | None:
-        """Return when `expire` has something to do, or None where nobody's wait is limited."""
+        """Return when `expire` has something to do; None: no wait has a limit."""
         return self._deadlines.earliest()
 
     def expire(self) -> None:
-        """Let everybody leave the queues whose time is up; who stands in none any more is refused."""
+        """Let requests leave the queues in which their time is up; one that is in no queue any more is refused."""
         if self._deadlines.earliest() is None:
             return
-        for waiter, seat in self._deadlines.due(self._clock()):
-            self._leave(waiter, seat)
+        for waiter, slot in self._deadlines.due(self._now()):
+            self._leave(waiter, slot)
             if not waiter.queues:
-                self._settle(waiter, Refusal(waiter.group.key, RefusalReason.TIMEOUT))
+                self._settle(waiter, RefusalReason.TIMEOUT)
 
     def reconfigure(self, after: Catalogue) -> None:
         """Dispatch by a new config from now on.
 
-        No running request is touched: counts and the rotation belong to the provider id, through disabling, removing,
-        adding again and moving to another Node. Nobody loses a place in a line that stays (POL-02, POL-05).
+        No running request is touched: load and turn belong to the provider id, which may be disabled, removed, added
+        again or moved to another Node. No request loses its place in a queue that stays (POL-02, POL-05).
         """
         before = self._catalogue
         self.expire()
         self._catalogue = after
-        changed = self._follow(before, after)
+        changed = self._configure(before, after)
         regrouped = [key for key, members in after.groups.items() if before.groups.get(key) != members]
-        gone = [self._groups.pop(key) for key in before.groups if key not in after.groups]
+        removed = [self._groups.pop(key) for key in before.groups if key not in after.groups]
         for key in regrouped:
             changed.update(dict.fromkeys(self._regroup(key)))
-        for group in gone:
+        for group in removed:
             changed.update(dict.fromkeys(self._dissolve(group)))
-        waiting = [waiter for key in regrouped for waiter in self._groups[key].waiters]
-        self._review(changed, waiting)
-        for seat in changed:
-            self._forget_if_gone(seat)
-        self.models = {key.id: group for key, group in self._groups.items() if isinstance(key, ModelKey)}
-        self.routes = {key.id: group for key, group in self._groups.items() if isinstance(key, RouteKey)}
+        # Where a model group and a route share a name, the group counts: models come first in the catalogue.
+        self._by_name = {key.id: self._groups[key] for key in reversed(tuple(after.groups))}
+        self._review(changed, [waiter for key in regrouped for waiter in self._groups[key].waiters])
+        for slot in changed:
+            self._forget_if_removed(slot)
 
     def set_reachable(self, node_id: NodeId, *, reachable: bool) -> None:
-        """Say whether a Node takes requests."""
+        """Set whether a Node takes requests."""
         if reachable == (node_id in self._reachable):
             return
         self.expire()
         (self._reachable.add if reachable else self._reachable.discard)(node_id)
         _, providers = self._catalogue.nodes.get(node_id, ({}, ()))
-        self._review([self._seats[provider.id] for provider in providers], ())
+        self._review([self._slots[provider.id] for provider in providers], ())
 
     def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health, detail: str = "") -> None:
-        """Say how a Node finds a provider, and what it saw. One that is gone, or another Node's, is passed over."""
-        seat = self._seats.get(provider_id)
-        if seat is None or seat.provider is None or seat.provider.node_id != node_id:
+        """Set the health that a Node reports, and what it saw; ignored unless the provider is on that Node."""
+        slot = self._slots.get(provider_id)
+        if slot is None or slot.provider is None or slot.provider.node_id != node_id:
             return
-        seat.health_detail = detail
-        if seat.health is not health:
+        slot.health_detail = detail
+        if slot.health is not health:
             self.expire()
-            seat.health = health
-            self._review((seat,), ())
+            slot.health = health
+            self._review((slot,), ())
 
     def close(self) -> None:
-        """Refuse who waits, and everybody from now on. Running requests keep their places."""
+        """Refuse the requests that wait, and all new ones. Running requests keep their leases."""
         self._closed = True
         for group in self._groups.values():
             for waiter in tuple(group.waiters):
-                self._settle(waiter, Refusal(group.key, RefusalReason.CLOSED))
+                self._settle(waiter, RefusalReason.CLOSED)
 
-    def _reason(self, group: Group, avoid: Collection[ProviderId]) -> RefusalReason:
+    def _reason(self, group: Group | None, avoid: Collection[ProviderId]) -> RefusalReason:
+        if group is None:
+            return RefusalReason.UNKNOWN
         if self._closed:
             return RefusalReason.CLOSED
-        return RefusalReason.BUSY if _open_seats(group, avoid) else RefusalReason.NO_PROVIDER
+        return RefusalReason.BUSY if _usable(group, avoid) else RefusalReason.NO_PROVIDER
 
-    def _grant(self, seat: Seat, group: Group) -> Lease:
+    def _grant(self, slot: Slot, group: Group) -> Lease:
         self._turns += 1
-        seat.turn = self._turns
-        seat.in_flight += 1
-        group.chosen(seat)
-        return Lease(group.key, seat, group.targets[seat.id], self._give_back)
+        slot.turn = self._turns
+        slot.in_flight += 1
+        group.chosen(slot)
+        return Lease(group.key, slot, group.targets[slot.id], self._give_back)
 
-    def _take_back(self, seat: Seat) -> None:
-        seat.in_flight -= 1
-        if seat.in_flight < seat.places:
-            for group in seat.groups:
-                group.offer(seat)
-            if seat.queue or seat.outside:
+    def _take_back(self, slot: Slot) -> None:
+        slot.in_flight -= 1
+        if slot.in_flight < slot.effective_capacity:
+            for group in slot.groups:
+                group.offer(slot)
+            if slot.queue or slot.overflow:
                 self.expire()
-                self._serve((seat,))
+                self._serve((slot,))
         else:
-            self._forget_if_gone(seat)
+            self._forget_if_removed(slot)
 
-    def _wait(self, group: Group, avoid: Collection[ProviderId]) -> Waiter | Refusal:
+    def _enqueue(self, group: Group, avoid: Collection[ProviderId]) -> Waiter:
+        """Let a request wait; it is in no queue where all are full."""
         self.expire()
         self._arrivals += 1
-        waiter = Waiter(group, avoid, self._arrivals, self._clock())
-        for seat in _open_seats(group, avoid):
-            self._join(waiter, seat)
-        if not waiter.queues:
-            self._leave_all(waiter)
-            return self.refuse(Refusal(group.key, RefusalReason.QUEUE_FULL))
-        group.waiters[waiter] = None
+        waiter = Waiter(group, avoid, self._arrivals, self._now())
+        for slot in _usable(group, avoid):
+            self._join(waiter, slot)
+        if waiter.queues:
+            group.waiters[waiter] = None
+        else:
+            self._withdraw(waiter)
         return waiter
 
-    def _join(self, waiter: Waiter, seat: Seat) -> None:
-        """Put a request into a queue or, where it is full, before its door; nowhere when its time there is up."""
-        deadline = waiter.deadlines.get(seat.id)
-        if deadline is not None and deadline <= self._clock():
+    def _join(self, waiter: Waiter, slot: Slot) -> None:
+        """Put a request at the end of a queue or, if it is full, of its overflow; nowhere if its time there is up.
+
+        Its deadline is set when it first enters the queue, and then stays.
+        """
+        deadline = waiter.deadlines.get(slot.id)
+        if deadline is not None and deadline <= self._now():
             return
-        if seat.has_queue_room():
-            self._enter(waiter, seat)
+        if slot.has_queue_room():
+            if slot.id not in waiter.deadlines:
+                timeout = slot.present.queue.timeout
+                deadline = None if timeout is None else self._now() + timeout
+                waiter.deadlines[slot.id] = deadline
+            waiter.queues[slot] = None
+            slot.queue[waiter] = None
         else:
-            seat.outside[waiter] = None
-            waiter.outside[seat] = None
-            if deadline is not None:
-                self._watch(deadline, waiter, seat)
-
-    def _enter(self, waiter: Waiter, seat: Seat) -> None:
-        """Put a request at the end of a queue. A deadline that has begun there once stays."""
-        if seat.id not in waiter.deadlines:
-            timeout = seat.present.queue.timeout
-            waiter.deadlines[seat.id] = None if timeout is None else self._clock() + timeout
-        deadline = waiter.deadlines[seat.id]
-        waiter.queues[seat] = None
-        seat.queue[waiter] = None
+            waiter.overflows[slot] = None
+            slot.overflow[waiter] = None
         if deadline is not None:
-            self._watch(deadline, waiter, seat)
+            self._deadlines.add(deadline, waiter, slot)
+            self._on_deadline(deadline)
 
-    def _watch(self, deadline: float, waiter: Waiter, seat: Seat) -> None:
-        self._deadlines.add(deadline, waiter, seat)
-        self._on_deadline(deadline)
+    def _leave(self, waiter: Waiter, slot: Slot) -> None:
+        if waiter.leave(slot):
+            self._admit(slot)
 
-    def _leave(self, waiter: Waiter, seat: Seat) -> None:
-        if waiter.step_out(seat):
-            self._admit(seat)
-
-    def _leave_all(self, waiter: Waiter) -> None:
-        for seat in waiter.lines():
-            self._leave(waiter, seat)
-
-    def _admit(self, seat: Seat) -> None:
-        """Let those into the queue who found it full, as far as there is room."""
-        last = seat.last_in_queue()
-        while seat.outside and seat.places and seat.has_queue_room():
-            waiter = next(iter(seat.outside))
-            waiter.step_out(seat)
-            self._join(waiter, seat)
-        seat.put_in_order(last)
+    def _admit(self, slot: Slot) -> None:
+        """Move requests from the overflow to the queue, as far as it has room."""
+        last = slot.last_in_queue()
+        while slot.overflow and slot.effective_capacity and slot.has_queue_room():
+            waiter = next(iter(slot.overflow))
+            waiter.leave(slot)
+            self._join(waiter, slot)
+        slot.sort_queue(last)
 
     def _withdraw(self, waiter: Waiter) -> None:
-        self._leave_all(waiter)
+        for slot in waiter.slots():
+            self._leave(waiter, slot)
         waiter.group.waiters.pop(waiter, None)
 
-    def _settle(self, waiter: Waiter, outcome: Lease | Refusal) -> None:
+    def _settle(self, waiter: Waiter, outcome: Lease | RefusalReason) -> None:
         self._withdraw(waiter)
-        self._tell_of_wait(waiter, outcome)
+        self._tell_wait_ended(waiter, outcome)
         waiter.settle(outcome)
 
-    def _tell_of_wait(self, waiter: Waiter, outcome: Lease | Refusal | None) -> None:
+    def _tell_wait_ended(self, waiter: Waiter, outcome: Lease | RefusalReason | None) -> None:
         if self._observer is not None:
-            self._observer.take_wait(waiter.group.key, outcome, self._clock() - waiter.since)
+            self._observer.on_wait_ended(waiter.group.key, outcome, self._now() - waiter.since)
 
-    def _serve(self, seats: Iterable[Seat]) -> None:
-        """Give places that are free to those who wait for them, first come first served (POL-02, POL-05)."""
-        lines = [(first.arrival, place, seat) for place, seat in enumerate(seats) if (first := seat.first_in_line())]
-        heapify(lines)
-        while lines:
-            came, place, seat = lines[0]
-            first = seat.first_in_line()
-            if first is None or seat.in_flight >= seat.places:
-                heappop(lines)
+    def _serve(self, slots: Iterable[Slot]) -> None:
+        """Grant free slots to the requests that wait for them, first come first served (POL-02, POL-05)."""
+        queues = [(first.arrival, place, slot) for place, slot in enumerate(slots) if (first := slot.next_waiter())]
+        heapify(queues)
+        while queues:
+            came, place, slot = queues[0]
+            first = slot.next_waiter()
+            if first is None or not slot.is_free():
+                heappop(queues)
             elif first.arrival != came:
-                heapreplace(lines, (first.arrival, place, seat))
+                heapreplace(queues, (first.arrival, place, slot))
             else:
                 self._settle(first, self._grant(first.best(), first.group))
 
-    def _follow(self, before: Catalogue, after: Catalogue) -> dict[Seat, None]:
-        """Take up what the config says of each provider; return the seats of those that differ, in its order."""
-        changed: dict[Seat, None] = {}
+    def _configure(self, before: Catalogue, after: Catalogue) -> dict[Slot, None]:
+        """Hand each provider's config to its slot; return the slots whose config differs, in order."""
+        changed: dict[Slot, None] = {}
         for provider_id, provider in after.providers.items():
             known = before.providers.get(provider_id)
             if known is not provider and known != provider:
-                seat = self._seats.get(provider_id)
-                if seat is None:
-                    seat = self._seats[provider_id] = Seat(provider_id, self._turns_of_gone.pop(provider_id, 0))
-                seat.follow(provider)
-                changed[seat] = None
+                slot = self._slots.get(provider_id)
+                if slot is None:
+                    turn = self._turns_of_removed.pop(provider_id, 0)
+                    slot = self._slots[provider_id] = Slot(provider_id, turn)
+                slot.configure(provider)
+                changed[slot] = None
         for provider_id in before.providers:
             if provider_id not in after.providers:
-                seat = self._seats[provider_id]
-                seat.follow(None)
-                changed[seat] = None
+                slot = self._slots[provider_id]
+                slot.configure(None)
+                changed[slot] = None
         return changed
 
-    def _regroup(self, key: DispatchKey) -> tuple[Seat, ...]:
-        """Give a group the members that the config says; who waits leaves those that are none any more.
+    def _regroup(self, key: DispatchKey) -> tuple[Slot, ...]:
+        """Give a group its new members; its requests leave the slots that no longer serve it.
 
         Returns:
-            The seats that this concerns. Who may move up in their lines is for `_review` to see.
+            The slots, old and new. Who moves up in their queues is for `_review` to see.
         """
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group(key)
         members = self._catalogue.groups[key]
-        seats = tuple(self._seats[member.provider_id] for member in members)
-        staying = set(seats)
-        left = tuple(seat for seat in group.seats if seat not in staying)
+        slots = tuple(self._slots[member.provider_id] for member in members)
+        staying = set(slots)
+        left = tuple(slot for slot in group.slots if slot not in staying)
         for waiter in group.waiters:
-            for seat in left:
-                waiter.step_out(seat)
-        group.set_members(seats, {member.provider_id: member.target for member in members})
-        return seats + left
+            for slot in left:
+                waiter.leave(slot)
+        group.set_members(slots, {member.provider_id: member.target for member in members})
+        return slots + left
 
-    def _dissolve(self, group: Group) -> tuple[Seat, ...]:
-        """Refuse who waits in a group that is gone; return its seats, as `_regroup` does."""
-        seats = group.seats
+    def _dissolve(self, group: Group) -> tuple[Slot, ...]:
+        """Refuse the requests that wait for a removed group; return its slots, as `_regroup` does."""
+        slots = group.slots
         group.set_members((), {})
         for waiter in tuple(group.waiters):
-            for seat in waiter.lines():
-                waiter.step_out(seat)
-            self._settle(waiter, Refusal(group.key, RefusalReason.UNKNOWN))
-        return seats
+            for slot in waiter.slots():
+                waiter.leave(slot)
+            self._settle(waiter, RefusalReason.UNKNOWN)
+        return slots
 
-    def _review(self, seats: Iterable[Seat], waiting: Iterable[Waiter]) -> None:
-        """Look anew at who may use these seats; refuse whoever, of these too, waits nowhere after that."""
-        left: dict[Waiter, None] = dict.fromkeys(waiting)
-        opened = []
-        for seat in seats:
-            obstacle = seat.obstacle(reachable=seat.provider is not None and self.is_reachable(seat.provider.node_id))
-            seat.places = 0 if obstacle else seat.present.capacity
-            if seat.places:
-                opened.append(seat)
-            else:
-                left.update(dict.fromkeys(self._send_away(seat)))
-        for seat in opened:
-            self._gather(seat)
-            if seat.in_flight < seat.places:
-                for group in seat.groups:
-                    group.offer(seat)
-        self._serve(opened)
-        for waiter in left:
+    def _review(self, slots: Iterable[Slot], waiting: Iterable[Waiter]) -> None:
+        """Let requests leave and join slots that have changed, and serve them; refuse those that wait nowhere after it.
+
+        Args:
+            slots: the slots.
+            waiting: requests that may wait nowhere, beside those that leave one of the slots.
+        """
+        leaving: dict[Waiter, None] = dict.fromkeys(waiting)
+        usable = []
+        for slot in slots:
+            slot.effective_capacity = 0 if slot.obstacle(self._reachable) else slot.present.capacity
+            if slot.effective_capacity:
+                usable.append(slot)
+                continue
+            for waiter in (*slot.queue, *slot.overflow):
+                waiter.leave(slot)
+                leaving[waiter] = None
+        for slot in usable:
+            self._gather(slot)
+            if slot.is_free():
+                for group in slot.groups:
+                    group.offer(slot)
+        self._serve(usable)
+        for waiter in leaving:
             if waiter.outcome is None and not waiter.queues:
-                self._settle(waiter, Refusal(waiter.group.key, RefusalReason.NO_PROVIDER))
+                self._settle(waiter, RefusalReason.NO_PROVIDER)
 
-    def _send_away(self, seat: Seat) -> list[Waiter]:
-        """Let everybody leave a seat that takes nobody."""
-        line = [*seat.queue, *seat.outside]
-        for waiter in line:
-            waiter.step_out(seat)
-        return line
-
-    def _gather(self, seat: Seat) -> None:
-        """Let everybody join a seat that would take it, in the order of arrival; who waits there already stays."""
+    def _gather(self, slot: Slot) -> None:
+        """Let all requests that would take a slot join it, in the order of arrival."""
         newcomers = [
             waiter
-            for group in seat.groups
+            for group in slot.groups
             for waiter in group.waiters
-            if seat not in waiter.queues and seat.id not in waiter.avoid
+            if slot not in waiter.queues and slot.id not in waiter.avoid
         ]
         for waiter in newcomers:
-            waiter.step_out(seat)
-        last = seat.last_in_queue()
+            waiter.leave(slot)
+        last = slot.last_in_queue()
         for waiter in sorted(newcomers, key=arrival):
-            self._join(waiter, seat)
-        seat.put_in_order(last)
+            self._join(waiter, slot)
+        slot.sort_queue(last)
 
-    def _forget_if_gone(self, seat: Seat) -> None:
-        if seat.provider is None and not seat.in_flight:
-            self._seats.pop(seat.id, None)
-            if seat.turn:
-                self._turns_of_gone[seat.id] = seat.turn
-                if len(self._turns_of_gone) > _MOST_GONE:
-                    del self._turns_of_gone[next(iter(self._turns_of_gone))]
+    def _forget_if_removed(self, slot: Slot) -> None:
+        if slot.provider is None and not slot.in_flight:
+            self._slots.pop(slot.id, None)
+            if slot.turn:
+                self._turns_of_removed[slot.id] = slot.turn
+                if len(self._turns_of_removed) > _MAX_REMEMBERED:
+                    del self._turns_of_removed[next(iter(self._turns_of_removed))]
 
 
-def _open_seats(group: Group, avoid: Collection[ProviderId]) -> list[Seat]:
-    return [seat for seat in group.seats if seat.places and seat.id not in avoid]
+def _key(model: str | DispatchKey, group: Group | None) -> DispatchKey:
+    if group is not None:
+        return group.key
+    return ModelKey(ModelId(model)) if isinstance(model, str) else model
+
+
+def _usable(group: Group, avoid: Collection[ProviderId]) -> list[Slot]:
+    return [slot for slot in group.slots if slot.effective_capacity and slot.id not in avoid]

@@ -1,23 +1,29 @@
-"""Says of each provider how it is, and of a request what would become of it. Nothing here changes anything."""
+"""How each provider is, and what would become of a new request. Nothing here changes anything."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from iop_edge.ids import DispatchKey, NodeId, ProviderId
-from iop_edge.pool.catalogue import Provider
+from iop_edge.ids import DispatchKey, ModelKey, NodeId, ProviderId, RouteKey
 from iop_edge.pool.dispatcher import Dispatcher
-from iop_edge.pool.group import Group
-from iop_edge.pool.refusal import RefusalReason
-from iop_edge.pool.seat import Seat
+from iop_edge.pool.errors import RefusalReason
+from iop_edge.pool.slots import Group, Slot
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
+
+
+class DispatchKind(StrEnum):
+    """What the model of a request names."""
+
+    MODEL = "model"
+    ROUTE = "route"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A provider that serves what is asked for, and why it would or would not be chosen now.
 
-    `rank` counts the free candidates in the order in which they would be chosen, from 1; None: it is not free.
-    `enters_queue` tells whether a new request would wait here, for `queue_timeout_ms` at most; None: as long as its
-    caller does.
+    `rank` numbers the free candidates in the order in which they would be chosen, from 1; None: it is not free.
+    `queue_timeout_ms` of None means that a request waits until its caller cancels it. `enters_queue` tells whether a
+    new request would wait here.
     """
 
     provider_id: ProviderId
@@ -37,104 +43,104 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
-    """What would become of a new request: one is `chosen`, or it waits, or it is refused.
+class DispatchExplanation:
+    """What would become of a new request: it goes to the `chosen` provider, or waits in `queues`, or is refused.
 
-    `candidates` come in the order of the config.
+    `candidates` are in the order of the config. Where `model` names nothing, `kind` is None, and `known_models` and
+    `known_routes` list all names that there are.
     """
 
-    key: DispatchKey
-    candidates: tuple[Candidate, ...]
-    chosen: ProviderId | None
-    refusal: RefusalReason | None
+    model: str
+    kind: DispatchKind | None = None
+    chosen: ProviderId | None = None
+    queues: tuple[ProviderId, ...] = ()
+    refusal: RefusalReason | None = None
+    candidates: tuple[Candidate, ...] = ()
+    known_models: tuple[str, ...] = ()
+    known_routes: tuple[str, ...] = ()
 
-    @property
-    def queues(self) -> tuple[ProviderId, ...]:
-        """The providers whose queues a new request would enter."""
-        return tuple(item.provider_id for item in self.candidates if item.enters_queue)
 
-
-def dispatch(dispatcher: Dispatcher, group: Group) -> Dispatch:
-    """Say what would become of a new request for a group."""
-    order = [] if dispatcher.is_closed else group.in_order()
-    ranks = {seat.id: rank for rank, seat in enumerate(order, start=1)}
-    best = order[0] if order else None
-    candidates = tuple(_candidate(dispatcher, group, seat, ranks.get(seat.id), best) for seat in group.seats)
-    refusal = None
+def explain(dispatcher: Dispatcher, model: str | DispatchKey) -> DispatchExplanation:
+    """Explain what would become of a new request for a model group or a route, by name or by key."""
+    group = dispatcher.find(model)
+    if group is None:
+        return DispatchExplanation(
+            model if isinstance(model, str) else model.id,
+            refusal=RefusalReason.UNKNOWN,
+            known_models=tuple(sorted(key.id for key in dispatcher.groups if isinstance(key, ModelKey))),
+            known_routes=tuple(sorted(key.id for key in dispatcher.groups if isinstance(key, RouteKey))),
+        )
+    kind = DispatchKind.ROUTE if isinstance(group.key, RouteKey) else DispatchKind.MODEL
     if dispatcher.is_closed:
-        refusal = RefusalReason.CLOSED
-    elif best is None and not any(candidate.enters_queue for candidate in candidates):
-        is_open = any(seat.places for seat in group.seats)
-        refusal = RefusalReason.QUEUE_FULL if is_open else RefusalReason.NO_PROVIDER
-    return Dispatch(group.key, candidates, best.id if best else None, refusal)
+        return DispatchExplanation(group.key.id, kind, refusal=RefusalReason.CLOSED)
+    order = group.in_order()
+    best = order[0] if order else None
+    ranks = {slot.id: rank for rank, slot in enumerate(order, start=1)}
+    candidates = tuple(_candidate(dispatcher, group, slot, ranks.get(slot.id), best) for slot in group.slots)
+    queues = tuple(candidate.provider_id for candidate in candidates if candidate.enters_queue)
+    refusal = None
+    if best is None and not queues:
+        is_usable = any(slot.effective_capacity for slot in group.slots)
+        refusal = RefusalReason.QUEUE_FULL if is_usable else RefusalReason.NO_PROVIDER
+    return DispatchExplanation(group.key.id, kind, best.id if best else None, queues, refusal, candidates)
 
 
 def statuses(dispatcher: Dispatcher) -> tuple[ProviderStatus, ...]:
-    """Return what can be said of each configured provider, by id (POL-04)."""
-    providers = dispatcher.catalogue.providers
-    return tuple(_status(dispatcher, dispatcher.seat(name), providers[name]) for name in sorted(providers))
+    """Return the status of each configured provider, by id (POL-04)."""
+    return tuple(_status(dispatcher, dispatcher.slot(name)) for name in sorted(dispatcher.catalogue.providers))
 
 
-def _status(dispatcher: Dispatcher, seat: Seat, provider: Provider) -> ProviderStatus:
-    state = _state(dispatcher, seat, provider)
+def _status(dispatcher: Dispatcher, slot: Slot) -> ProviderStatus:
+    provider = slot.present
+    state = slot.obstacle(dispatcher.reachable)
+    if state is None:
+        state = ProviderState.BUSY if slot.in_flight >= provider.capacity else ProviderState.AVAILABLE
+    health, detail = _health(slot, state)
     return ProviderStatus(
         provider_id=provider.id,
         node_id=provider.node_id,
         status=state,
-        health=_shown_health(seat, provider, state),
+        health=health,
         capacity=provider.capacity if provider.enabled else 0,
-        in_flight=seat.in_flight,
-        queued=len(seat.queue),
+        in_flight=slot.in_flight,
+        queued=len(slot.queue),
         priority=provider.priority,
         models=provider.models,
-        health_detail=_shown_detail(seat, provider, state),
+        health_detail=detail,
     )
 
 
-def _state(dispatcher: Dispatcher, seat: Seat, provider: Provider) -> ProviderState:
-    obstacle = seat.obstacle(reachable=dispatcher.is_reachable(provider.node_id))
-    if obstacle is not None:
-        return obstacle
-    return ProviderState.BUSY if seat.in_flight >= provider.capacity else ProviderState.AVAILABLE
-
-
-def _shown_health(seat: Seat, provider: Provider, state: ProviderState) -> Health:
+def _health(slot: Slot, state: ProviderState) -> tuple[Health, str]:
     if state is ProviderState.DISABLED:
-        return Health.DISABLED
-    if not provider.watched:
-        return Health.HEALTHY
-    # What a Node said last is kept for its return, but is no news while it is away.
-    return Health.UNKNOWN if state is ProviderState.UNREACHABLE else seat.health
+        return Health.DISABLED, ""
+    if not slot.present.watched:
+        return Health.HEALTHY, ""
+    # The last report is kept for the return of the Node, but is out of date while the Node is away.
+    return (Health.UNKNOWN, "") if state is ProviderState.UNREACHABLE else (slot.health, slot.health_detail)
 
 
-def _shown_detail(seat: Seat, provider: Provider, state: ProviderState) -> str:
-    is_news = provider.watched and state not in (ProviderState.DISABLED, ProviderState.UNREACHABLE)
-    return seat.health_detail if is_news else ""
-
-
-def _candidate(dispatcher: Dispatcher, group: Group, seat: Seat, rank: int | None, best: Seat | None) -> Candidate:
-    provider = seat.present
-    status = _status(dispatcher, seat, provider)
-    enters_queue = best is None and not dispatcher.is_closed and seat.places > 0 and seat.has_queue_room()
+def _candidate(dispatcher: Dispatcher, group: Group, slot: Slot, rank: int | None, best: Slot | None) -> Candidate:
+    status = _status(dispatcher, slot)
+    queue = slot.present.queue
     return Candidate(
-        provider_id=provider.id,
-        node_id=provider.node_id,
-        target=group.targets[seat.id],
+        provider_id=status.provider_id,
+        node_id=status.node_id,
+        target=group.targets[slot.id],
         status=status.status,
         health=status.health,
-        in_flight=seat.in_flight,
+        in_flight=status.in_flight,
         capacity=status.capacity,
-        priority=provider.priority,
+        priority=status.priority,
         queued=status.queued,
-        max_queue=provider.queue.limit,
-        queue_timeout_ms=None if provider.queue.timeout is None else round(provider.queue.timeout * 1000),
+        max_queue=queue.limit,
         rank=rank,
-        enters_queue=enters_queue,
-        reason=_reason(status, seat, best),
+        enters_queue=best is None and slot.effective_capacity > 0 and slot.has_queue_room(),
+        reason=_reason(status, slot, best),
+        queue_timeout_ms=None if queue.timeout is None else round(queue.timeout * 1000),
     )
 
 
-def _reason(status: ProviderStatus, seat: Seat, best: Seat | None) -> str:
+def _reason(status: ProviderStatus, slot: Slot, best: Slot | None) -> str:
     match status.status:
         case ProviderState.DISABLED:
             return "disabled by config"
@@ -144,29 +150,20 @@ def _reason(status: ProviderStatus, seat: Seat, best: Seat | None) -> str:
             seen = f": {status.health_detail}" if status.health_detail else ""
             return f"its node reports it unhealthy{seen}"
         case ProviderState.BUSY:
-            return _why_busy(status, seat)
+            limit = slot.present.queue.limit
+            queue = f"{status.queued} of at most {limit} queued" if limit else "it has no queue"
+            return f"busy: {status.in_flight} in flight, capacity {status.capacity}; {queue}"
         case ProviderState.AVAILABLE:
-            return _why_not_first(seat, best)
+            return _compared(slot, best)
 
 
-def _why_busy(status: ProviderStatus, seat: Seat) -> str:
-    load = f"busy: {status.in_flight} in flight, capacity {status.capacity}"
-    limit = seat.present.queue.limit
-    if not limit:
-        return f"{load}; nobody may wait for it"
-    return f"{load}; {status.queued} of at most {limit} wait"
-
-
-def _why_not_first(seat: Seat, best: Seat | None) -> str:
-    if best is None:
-        return "the Edge stops"
-    if seat is best:
+def _compared(slot: Slot, best: Slot | None) -> str:
+    if best is None or slot is best:
         return "its turn: the least in flight, then the lowest priority number, then the longest without a request"
-    if seat.in_flight != best.in_flight:
-        return f"more in flight than {best.id!r}: {seat.in_flight} against {best.in_flight}"
-    mine, other = seat.present.priority, best.present.priority
-    if mine != other:
-        return f"priority {mine} comes after {other} of {best.id!r}: the lower number first"
-    if seat.turn == best.turn:
-        return f"as good as {best.id!r}, which stands before it; neither has had a request"
-    return f"as good as {best.id!r}, which has been without a request for longer"
+    if slot.in_flight != best.in_flight:
+        return f"more in flight than {best.id!r}: {slot.in_flight} against {best.in_flight}"
+    if slot.priority != best.priority:
+        return f"priority {slot.priority} comes after {best.priority} of {best.id!r}: the lower number first"
+    if slot.turn == best.turn:
+        return f"equal to {best.id!r}, which is listed first; neither has had a request"
+    return f"equal to {best.id!r}, which has been without a request for longer"

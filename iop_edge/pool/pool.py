@@ -1,35 +1,98 @@
-"""The provider pool, as an asyncio program uses it: which provider takes a request, and who waits.
-
-The pool belongs to one thread, that of the event loop, so that no two callers can take the same place.
-"""
+"""The provider pool, as an asyncio program uses it."""
 
 import asyncio
 from collections.abc import Collection
 from contextlib import suppress
+from types import TracebackType
 
 from iop_edge.clock import SYSTEM_CLOCK, Clock
-from iop_edge.ids import DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey
-from iop_edge.pool import explain
-from iop_edge.pool.acquisition import Acquisition, Outcome
+from iop_edge.ids import DispatchKey, NodeId, ProviderId
 from iop_edge.pool.catalogue import Catalogue
-from iop_edge.pool.dispatcher import NOBODY, Dispatcher
-from iop_edge.pool.explain import Dispatch
-from iop_edge.pool.explanation import Explanation, explain_request
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.observer import Observer
-from iop_edge.pool.refusal import Refusal, RefusalReason
+from iop_edge.pool.dispatcher import NONE_AVOIDED, Dispatcher, Observer
+from iop_edge.pool.errors import NoProviderError
+from iop_edge.pool.explain import DispatchExplanation, explain, statuses
+from iop_edge.pool.slots import Lease, Waiter
 from iop_edge.pool.status import Health, ProviderStatus
 
 
-class ProviderPool:
-    """Chooses providers, counts their requests, and lets requests wait (POL-01 to POL-05, POL-10).
+class Acquisition:
+    """Holds a lease for as long as an `async with` block runs, however that ends; it may be entered again."""
 
-    A Node is unreachable until the pool hears otherwise, and a provider's health is unknown, which is good enough for
-    dispatch.
+    __slots__ = ("_avoid", "_dispatcher", "_is_entered", "_lease", "_model")
+
+    def __init__(self, dispatcher: Dispatcher, model: str | DispatchKey, avoid: Collection[ProviderId]) -> None:
+        self._dispatcher = dispatcher
+        self._model = model
+        self._avoid = avoid
+        self._lease: Lease | None = None
+        self._is_entered = False
+
+    async def __aenter__(self) -> Lease:
+        if self._is_entered:
+            raise RuntimeError("this acquisition is already waiting, or holds a lease")
+        outcome = self._dispatcher.take_or_wait(self._model, self._avoid)
+        self._is_entered = True
+        if isinstance(outcome, Waiter):
+            try:
+                outcome = await _granted(self._dispatcher, outcome)
+            except BaseException:
+                self._is_entered = False
+                raise
+        self._lease = outcome
+        return outcome
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        lease, self._lease = self._lease, None
+        self._is_entered = False
+        if lease is not None:
+            lease.release()
+
+
+async def _granted(dispatcher: Dispatcher, waiter: Waiter) -> Lease:
+    settled = asyncio.get_running_loop().create_future()
+
+    def wake() -> None:
+        if not settled.done():
+            settled.set_result(None)
+
+    waiter.wake = wake
+    try:
+        await settled
+    except BaseException:
+        # Cancelled, or closed unfinished. A lease granted in the same turn of the loop goes to the next request.
+        dispatcher.cancel(waiter)
+        raise
+    outcome = waiter.outcome
+    assert outcome is not None
+    if isinstance(outcome, Lease):
+        return outcome
+    raise NoProviderError(waiter.group.key, outcome)
+
+
+class ProviderPool:
+    """Chooses a provider for each request, and lets requests wait for one (POL-01 to POL-05, POL-10).
+
+    A model is named by its external name, which means a model group or, where there is none of that name, a route; or
+    by its key, such as `execution.key`, which means just that.
+
+    The pool belongs to the thread of its event loop. Nodes are unreachable until `set_node_reachable` is called. Until
+    `set_health` is, the health of a provider is unknown, which is good enough for dispatch.
+
+    Example:
+        async with edge.pool.acquire("qwen3-coder") as lease:
+            await send(lease.node_id, lease.adapter, lease.target)
     """
 
     def __init__(self, catalogue: Catalogue, observer: Observer | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
-        """Dispatch by a config; `observer` is told how requests fare that are not served at once."""
+        """Make a pool.
+
+        Args:
+            catalogue: the providers, model groups and routes of the running config.
+            observer: is told what becomes of requests that are not served at once.
+            clock: the time.
+        """
         self._clock = clock
         self._dispatcher = Dispatcher(clock.monotonic, self._wake_at, observer)
         self._timer: asyncio.TimerHandle | None = None
@@ -37,106 +100,65 @@ class ProviderPool:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._dispatcher.reconfigure(catalogue)
 
-    def reconfigure(self, catalogue: Catalogue) -> None:
-        """Dispatch by a new config from now on. It cannot fail: whatever can be wrong shows when the catalogue is made.
+    @property
+    def keys(self) -> Collection[DispatchKey]:
+        """The model groups and routes of the running config."""
+        return self._dispatcher.catalogue.groups.keys()
 
-        No running request is touched: counts and the rotation belong to the provider id, through disabling, removing,
-        adding again and moving to another Node (POL-05). Who waits keeps its place, and is served at once where the
+    def acquire(self, model: str | DispatchKey, *, avoid: Collection[str] = ()) -> Acquisition:
+        """Hold a lease for as long as an `async with` block runs; wait where no provider is free (POL-01, POL-02).
+
+        Args:
+            model: the name or key of a model group or a route.
+            avoid: ids of providers that are not wanted, such as those that have failed already.
+
+        Raises:
+            NoProviderError: on entering: no provider takes the request, or none became free in time.
+        """
+        return Acquisition(self._dispatcher, model, _ids(avoid) if avoid else NONE_AVOIDED)
+
+    def try_acquire(self, model: str | DispatchKey, *, avoid: Collection[str] = ()) -> Lease:
+        """Return a lease, without waiting. The caller releases it.
+
+        Args:
+            model: the name or key of a model group or a route.
+            avoid: ids of providers that are not wanted.
+
+        Raises:
+            NoProviderError: no provider takes the request now.
+        """
+        return self._dispatcher.take(model, _ids(avoid))
+
+    def explain(self, model: str | DispatchKey) -> DispatchExplanation:
+        """Return what would become of a new request for a model, and why. Nothing is leased."""
+        return explain(self._dispatcher, model)
+
+    def statuses(self) -> tuple[ProviderStatus, ...]:
+        """Return the status of each configured provider, by id."""
+        return statuses(self._dispatcher)
+
+    def reconfigure(self, catalogue: Catalogue) -> None:
+        """Dispatch by a new config from now on; this cannot fail.
+
+        No running request is touched: load and turn belong to the provider id, which may be disabled, removed, added
+        again or moved to another Node (POL-05). Waiting requests keep their places, and are served at once where the
         new config has room.
         """
         self._dispatcher.reconfigure(catalogue)
 
     def set_node_reachable(self, node_id: NodeId, reachable: bool) -> None:  # noqa: FBT001 - a state that has two values
-        """Say whether a Node can take requests for its providers."""
+        """Set whether a Node can take requests for its providers."""
         self._dispatcher.set_reachable(node_id, reachable=reachable)
 
     def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health, detail: str = "") -> None:
-        """Say how a Node finds a provider, and what it saw. One that is gone, or another Node's, is passed over."""
+        """Set the health that a Node reports, and what it saw; ignored unless the provider is on that Node."""
         self._dispatcher.set_health(node_id, provider_id, health, detail)
 
     def close(self) -> None:
-        """Refuse who waits, and every request from now on. Running requests keep their places."""
+        """Refuse the requests that wait, and all new ones. Running requests keep their leases."""
         self._dispatcher.close()
         if self._timer is not None:
             self._timer.cancel()
-
-    def acquire(self, model: str, *, avoid: Collection[str] = ()) -> Acquisition:
-        """Hold a place at a provider of a model group for as long as an `async with` block runs.
-
-        The request waits where no provider is free (POL-02). The place is given back once, also when the block fails
-        or its task is cancelled.
-
-        Args:
-            model: the id of the model group.
-            avoid: ids of providers that are not wanted; those that have failed already, say.
-
-        Raises:
-            NoProviderError: on entering; no provider takes the request.
-        """
-        return Acquisition(self._dispatcher, self._ask_model, model, _ids(avoid) if avoid else NOBODY)
-
-    def acquire_route(self, route: str, *, avoid: Collection[str] = ()) -> Acquisition:
-        """Hold a place at a provider of a route, in the manner of `acquire` (POL-10).
-
-        Args:
-            route: the `model` of the route.
-            avoid: ids of providers that are not wanted.
-
-        Raises:
-            NoProviderError: on entering; no provider takes the request.
-        """
-        return Acquisition(self._dispatcher, self._ask_route, route, _ids(avoid) if avoid else NOBODY)
-
-    def acquire_for(self, key: DispatchKey, *, avoid: Collection[str] = ()) -> Acquisition:
-        """Hold a place at a provider of a model group or a route, whichever a prepared request asks for."""
-        if isinstance(key, ModelKey):
-            return self.acquire(key.id, avoid=avoid)
-        return self.acquire_route(key.id, avoid=avoid)
-
-    def try_acquire(self, model: str, *, avoid: Collection[str] = ()) -> Lease | Refusal:
-        """Take a place at the provider of a model group whose turn it is, without waiting (POL-01, POL-04)."""
-        group = self._dispatcher.models.get(model)
-        return _unknown(ModelKey(ModelId(model))) if group is None else self._dispatcher.take(group, _ids(avoid))
-
-    def try_acquire_route(self, route: str, *, avoid: Collection[str] = ()) -> Lease | Refusal:
-        """Take a place at the provider of a route whose turn it is, without waiting (POL-10)."""
-        group = self._dispatcher.routes.get(route)
-        return _unknown(RouteKey(RouteId(route))) if group is None else self._dispatcher.take(group, _ids(avoid))
-
-    @property
-    def keys(self) -> Collection[DispatchKey]:
-        """The model groups and routes of the config in force."""
-        return self._dispatcher.catalogue.groups.keys()
-
-    def explain(self, model: str) -> Dispatch | Refusal:
-        """Say what would become of a new request for a model group, and why. Nothing is taken."""
-        group = self._dispatcher.models.get(model)
-        return _unknown(ModelKey(ModelId(model))) if group is None else explain.dispatch(self._dispatcher, group)
-
-    def explain_route(self, route: str) -> Dispatch | Refusal:
-        """Say what would become of a new request for a route, and why. Nothing is taken."""
-        group = self._dispatcher.routes.get(route)
-        return _unknown(RouteKey(RouteId(route))) if group is None else explain.dispatch(self._dispatcher, group)
-
-    def explain_request(self, model: str) -> Explanation:
-        """Say what would become of a new request whose `model` may be a model group's or a route's, and why."""
-        return explain_request(self._dispatcher, model)
-
-    def statuses(self) -> tuple[ProviderStatus, ...]:
-        """Return what can be said of each configured provider, by id."""
-        return explain.statuses(self._dispatcher)
-
-    def _ask_model(self, model: str, avoid: Collection[ProviderId]) -> Outcome:
-        group = self._dispatcher.models.get(model)
-        if group is None:
-            return self._dispatcher.refuse(_unknown(ModelKey(ModelId(model))))
-        return self._dispatcher.take_or_wait(group, avoid)
-
-    def _ask_route(self, route: str, avoid: Collection[ProviderId]) -> Outcome:
-        group = self._dispatcher.routes.get(route)
-        if group is None:
-            return self._dispatcher.refuse(_unknown(RouteKey(RouteId(route))))
-        return self._dispatcher.take_or_wait(group, avoid)
 
     def _wake_at(self, deadline: float) -> None:
         loop = self._loop
@@ -161,9 +183,5 @@ class ProviderPool:
 
 def _ids(names: Collection[str]) -> Collection[ProviderId]:
     if isinstance(names, str):
-        raise TypeError("avoid must be a collection of provider ids; one id alone would be taken for its letters")
-    return frozenset(map(ProviderId, names)) if names else NOBODY
-
-
-def _unknown(key: DispatchKey) -> Refusal:
-    return Refusal(key, RefusalReason.UNKNOWN)
+        raise TypeError("avoid must be a collection of provider ids, not a single one")
+    return frozenset(map(ProviderId, names)) if names else NONE_AVOIDED

@@ -1,4 +1,4 @@
-"""What can be said of a provider at a moment."""
+"""The status of a provider."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from iop_edge.ids import NodeId, ProviderId
 
 
 class ProviderState(StrEnum):
-    """What a provider is good for; the first that holds, from the bottom up."""
+    """What a provider can do for a new request; where several hold, the lowest counts."""
 
     AVAILABLE = "available"
     BUSY = "busy"

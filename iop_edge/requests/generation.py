@@ -1,89 +1,72 @@
-"""How many tokens a request may make (POL-06)."""
+"""How many tokens a request may generate (POL-06)."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Self
 
-from iop_edge.requests.request import RequestFacts
-from iop_edge.requests.request_refusal import RequestRefusal, RequestRefusalReason
+from iop_edge.errors import RequestRefusedError
+from iop_edge.requests.facts import MAX_TOKENS, RequestFacts, is_token_count
 from iop_edge.schema.values import ReadTree, plain
-
-_MOST: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationPolicy:
-    """What a model group says of token counts; None: nothing. A route says nothing."""
+    """The token counts of a model group; None: unspecified, as all of them are for a route."""
 
     context_window: int | None = None
     default_max: int | None = None
     min_max: int | None = None
     default_thinking: int | None = None
 
+    @classmethod
+    def of(cls, model: ReadTree) -> Self:
+        """Read the policy of a model group."""
+        return cls(
+            context_window=plain(model.get("context_window_tokens")),
+            default_max=plain(model.get("default_max_tokens")),
+            min_max=plain(model.get("min_max_tokens")),
+            default_thinking=plain(model.get("default_thinking_token_budget")),
+        )
 
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """The token counts of an execution; None: the backend decides."""
+    def limits(self, facts: RequestFacts) -> tuple[int | None, int | None]:
+        """Return max tokens and thinking budget of a request; None: the backend decides.
 
-    max_tokens: int | None
-    thinking_token_budget: int | None
+        Raises:
+            RequestRefusedError: a count is invalid, or the input leaves no room for an answer.
+        """
+        older = _count("max_tokens", facts.max_tokens, 1)
+        newer = _count("max_completion_tokens", facts.max_completion_tokens, 1)
+        thinking = _count("thinking_token_budget", facts.thinking_token_budget, 0)
+        if older is not None and newer is not None and older != newer:
+            message = f"max_tokens ({older}) and max_completion_tokens ({newer}) are one limit; give one of them"
+            raise invalid_value(message, "max_completion_tokens")
+        wanted = next((count for count in (newer, older, self.default_max) if count is not None), None)
+        limit = wanted if wanted is None or self.min_max is None else max(wanted, self.min_max)
+        if self.context_window is not None:
+            room = self._room(self.context_window, facts.estimated_input_tokens)
+            limit = None if limit is None else min(limit, room)
+        return limit, self.default_thinking if thinking is None else thinking
 
-
-def generation_policy_of(model: ReadTree) -> GenerationPolicy:
-    """Read the policy from the tree of a normalized model group."""
-    return GenerationPolicy(
-        context_window=plain(model.get("context_window_tokens")),
-        default_max=plain(model.get("default_max_tokens")),
-        min_max=plain(model.get("min_max_tokens")),
-        default_thinking=plain(model.get("default_thinking_token_budget")),
-    )
-
-
-def generation_of(policy: GenerationPolicy, facts: RequestFacts) -> Generation | RequestRefusal:
-    """Fill in, raise and lower the token counts of a request as its model group wants it."""
-    refusal = (
-        _fault("max_tokens", facts.max_tokens, 1)
-        or _fault("max_completion_tokens", facts.max_completion_tokens, 1)
-        or _fault("thinking_token_budget", facts.thinking_token_budget, 0)
-        or _contradiction(facts)
-    )
-    if refusal is not None:
-        return refusal
-    asked = _first(facts.max_completion_tokens, facts.max_tokens, policy.default_max)
-    most = asked if asked is None or policy.min_max is None else max(asked, policy.min_max)
-    if policy.context_window is not None:
-        remaining = policy.context_window - facts.estimated_input_tokens
-        least = policy.min_max or 1
-        if remaining < least:
-            return _no_room(policy.context_window, least, facts)
-        most = None if most is None else min(most, remaining)
-    return Generation(most, _first(facts.thinking_token_budget, policy.default_thinking))
+    def _room(self, window: int, estimated: int) -> int:
+        least = self.min_max or 1
+        room = max(window - estimated, 0)
+        if room < least:
+            message = (
+                f"the model takes {window} tokens, input and output together; the input is estimated at {estimated},"
+                f" which leaves {room}, and an answer needs {least} or more"
+            )
+            raise RequestRefusedError(message, status=400, code="context_length_exceeded", param="messages")
+        return room
 
 
-def _fault(name: str, value: object, least: int) -> RequestRefusal | None:
-    # To Python a bool is a number; to a caller it is none.
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST):
+def invalid_value(message: str, param: str) -> RequestRefusedError:
+    """Return the error of a field with an invalid value."""
+    return RequestRefusedError(message, status=400, code="invalid_value", param=param)
+
+
+def _count(name: str, value: object, least: int) -> int | None:
+    if value is None:
         return None
-    # What came is not shown: it may be anything, of any length.
-    message = f"{name} must be a whole number from {least} to {_MOST}"
-    return RequestRefusal(RequestRefusalReason.INVALID_VALUE, message, name)
-
-
-def _contradiction(facts: RequestFacts) -> RequestRefusal | None:
-    older, newer = facts.max_tokens, facts.max_completion_tokens
-    if older is None or newer is None or older == newer:
-        return None
-    message = f"max_tokens ({older}) and max_completion_tokens ({newer}) are one limit; give one of them"
-    return RequestRefusal(RequestRefusalReason.INVALID_VALUE, message, "max_completion_tokens")
-
-
-def _no_room(window: int, least: int, facts: RequestFacts) -> RequestRefusal:
-    remaining = max(window - facts.estimated_input_tokens, 0)
-    message = (
-        f"the model takes {window} tokens, input and output together; the input is estimated at"
-        f" {facts.estimated_input_tokens}, which leaves {remaining}, and an answer needs {least} or more"
-    )
-    return RequestRefusal(RequestRefusalReason.CONTEXT_LENGTH, message, "messages")
-
-
-def _first(*values: object) -> int | None:
-    return next((value for value in values if isinstance(value, int)), None)
+    if is_token_count(value, least):
+        return value
+    # The value is not shown: it may be anything, of any length.
+    raise invalid_value(f"{name} must be a whole number from {least} to {MAX_TOKENS}", name)

@@ -4,12 +4,12 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from iop_edge.config.headers import PRINCIPAL_HEADER
+from iop_edge.errors import RequestRefusedError
 from iop_edge.ids import PrincipalRef, TokenRef
-from iop_edge.requests.request import RequestFacts
-from iop_edge.requests.request_refusal import RequestRefusal, RequestRefusalReason
+from iop_edge.requests.facts import RequestFacts
 from iop_edge.schema.values import ReadTree, plain
 
 _SCHEME: Final = "bearer"
@@ -17,7 +17,7 @@ _SCHEME: Final = "bearer"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who a token stands for, and which of its tokens it is. The token itself is kept nowhere."""
+    """Who calls: the principal that a token stands for, and the name of that token. It holds no token."""
 
     ref: PrincipalRef
     alias: str
@@ -26,21 +26,38 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Principals:
-    """The tokens that the config knows, by their hashes."""
+    """The principals of a config, by the hashes of their tokens."""
 
     _entries: tuple[tuple[bytes, Principal], ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, entries: Sequence[ReadTree]) -> Self:
+        """Read the `principal_tokens` of a config whose references are resolved."""
+        return cls(
+            tuple(
+                (
+                    bytes.fromhex(plain(entry["token_hash_sha256"])),
+                    Principal(
+                        PrincipalRef(plain(entry["principal_ref"])),
+                        plain(entry.get("principal_alias", "")),
+                        TokenRef(entry["token_ref"]),
+                    ),
+                )
+                for entry in entries
+            )
+        )
 
     def __repr__(self) -> str:
         return f"Principals({len(self._entries)} tokens)"
 
     def find(self, token: str) -> Principal | None:
-        """Return whose token it is. How long that takes says nothing of the hashes: all are compared, to their ends.
+        """Return the principal of a token, of which a character stands for an octet.
 
-        A character stands for an octet, as in all headers.
+        The time it takes tells nothing about the hashes: all of them are compared, in full.
         """
         try:
             presented = hashlib.sha256(token.encode("latin-1")).digest()
-        except UnicodeEncodeError:  # no header has carried such a character
+        except UnicodeEncodeError:  # no header can hold such a character
             return None
         found: Principal | None = None
         for known, principal in self._entries:
@@ -48,37 +65,23 @@ class Principals:
                 found = principal
         return found
 
-    def authenticate(self, facts: RequestFacts) -> Principal | RequestRefusal | None:
-        """Return who calls; None where the config knows no tokens, and so lets everybody in."""
+    def authenticate(self, facts: RequestFacts) -> Principal | None:
+        """Return who calls; None where the config has no tokens, and so lets everybody in.
+
+        Raises:
+            RequestRefusedError: the request does not show exactly one known token.
+        """
         if not self._entries:
             return None
-        tokens = facts.header_values(PRINCIPAL_HEADER)
-        token = _bearer(tokens[0]) if len(tokens) == 1 else None
-        principal = None if token is None else self.find(token)
-        if principal is not None:
-            return principal
-        message = "the bearer token is not known" if token else "a bearer token is needed"
-        return RequestRefusal(RequestRefusalReason.UNKNOWN_PRINCIPAL, message)
+        headers = facts.header_values(PRINCIPAL_HEADER)
+        token = _bearer(headers[0]) if len(headers) == 1 else ""
+        principal = self.find(token) if token else None
+        if principal is None:
+            message = "unknown bearer token" if token else "a bearer token is required"
+            raise RequestRefusedError(message, status=401, code="invalid_api_key")
+        return principal
 
 
-def principals_of(entries: Sequence[ReadTree]) -> Principals:
-    """Read the principals from the `principal_tokens` of a normalized config."""
-    return Principals(
-        tuple(
-            (
-                bytes.fromhex(plain(entry["token_hash_sha256"])),
-                Principal(
-                    PrincipalRef(plain(entry["principal_ref"])),
-                    plain(entry.get("principal_alias", "")),
-                    TokenRef(entry["token_ref"]),
-                ),
-            )
-            for entry in entries
-        )
-    )
-
-
-def _bearer(value: str) -> str | None:
+def _bearer(value: str) -> str:
     scheme, _, token = value.partition(" ")
-    token = token.strip(" ")
-    return token if scheme.lower() == _SCHEME and token else None
+    return token.strip(" ") if scheme.lower() == _SCHEME else ""

@@ -80,7 +80,7 @@ class AdminService(pb.EdgeAdminServiceBase):
     async def explain_dispatch(self, message: pb.ExplainDispatchRequest) -> pb.ExplainDispatchResponse:
         """Explain what would happen to a new request."""
         with _answering():
-            explanation = self._edge.pool.explain_request(message.model)
+            explanation = self._edge.pool.explain(message.model)
         return pb.ExplainDispatchResponse(explanation=convert.to_message(pb.DispatchExplanation, explanation))
 
     async def list_history(self, message: pb.ListHistoryRequest) -> pb.ListHistoryResponse:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from iop_edge.pool.group import Group
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.seat import Seat
+from iop_edge.ids import DispatchKey
+from iop_edge.pool.slots import Group, Lease, Slot
 from tests.gateway.rig import Rig, loaded, rig
 from tests.support import run
 
@@ -44,7 +43,7 @@ class Watch:
             await self._news.wait()
 
     @asynccontextmanager
-    async def _watched_acquire(self, model: str, *, avoid: Collection[str] = ()) -> AsyncIterator[Lease]:
+    async def _watched_acquire(self, model: str | DispatchKey, *, avoid: Collection[str] = ()) -> AsyncIterator[Lease]:
         number = self._arrivals
         self._arrivals += 1
         self._news.set()
@@ -55,14 +54,14 @@ class Watch:
             finally:
                 self._held[lease.provider_id] -= 1
 
-    def _watched_grant(self, seat: Seat, group: Group) -> Lease:
-        self._held[seat.id] += 1
-        capacity = capacities(self._rig.edge.snapshot.tree)[seat.id]
+    def _watched_grant(self, slot: Slot, group: Group) -> Lease:
+        self._held[slot.id] += 1
+        capacity = capacities(self._rig.edge.snapshot.tree)[slot.id]
         # What the backend has is what counts; what it will have soon is known here alone.
-        has = max(self._held[seat.id], self._rig.backends[seat.id].running + 1)
+        has = max(self._held[slot.id], self._rig.backends[slot.id].running + 1)
         if has > capacity:
-            self.excess.append(f"{seat.id} with a capacity of {capacity} was given a request as number {has}")
-        return self._grant(seat, group)
+            self.excess.append(f"{slot.id} with a capacity of {capacity} was given a request as number {has}")
+        return self._grant(slot, group)
 
 
 def capacities(config: Mapping[str, Any]) -> dict[str, int]:

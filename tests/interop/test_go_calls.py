@@ -18,7 +18,7 @@ from iop_edge.ids import NodeId
 from iop_edge.net import Address, parse_address
 from iop_edge.node.node import run_node
 from iop_edge.payload import node_payload
-from iop_edge.pool.refusal import NoProviderError
+from iop_edge.pool.errors import NoProviderError
 from iop_edge.pool.status import Health
 from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import NodeOutcome, RefreshResult, Status

@@ -9,11 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.errors import RequestRefusedError
 from iop_edge.ids import ModelKey, ProviderId, RouteKey
-from iop_edge.requests.openai_error import openai_error
-from iop_edge.requests.prepare import Execution, RequestPolicy
-from iop_edge.requests.request import RequestFacts
-from iop_edge.requests.request_refusal import RequestRefusal, RequestRefusalReason
+from iop_edge.requests.facts import RequestFacts
+from iop_edge.requests.policy import Execution, RequestPolicy
 from tests.unit.requests.policies import policy
 
 COUNTS = st.one_of(st.integers(1, 50), st.integers(1, 2**31 - 1))
@@ -37,6 +36,13 @@ def models(draw: st.DrawFn) -> dict[str, int]:
     return {name: count for name, count in counts.items() if draw(st.booleans())}
 
 
+def prepared(rules: RequestPolicy, facts: RequestFacts) -> Execution | RequestRefusedError:
+    try:
+        return rules.prepare(facts)
+    except RequestRefusedError as error:
+        return error
+
+
 @pytest.mark.contract("POL-06")
 @given(
     models(),
@@ -48,11 +54,11 @@ def test_what_is_allowed_fits_the_window_and_reaches_the_minimum(
     model: dict[str, int], estimated: int, asked: int | None, name: str
 ) -> None:
     limits: dict[str, Any] = {name: asked}
-    outcome = policy(model=model).prepare(RequestFacts("m", {}, estimated, **limits))
+    outcome = prepared(policy(model=model), RequestFacts("m", {}, estimated, **limits))
     least = model.get("min_max_tokens", 1)
     room = model.get("context_window_tokens", 2**63) - estimated
-    if isinstance(outcome, RequestRefusal):
-        assert outcome.reason is RequestRefusalReason.CONTEXT_LENGTH
+    if isinstance(outcome, RequestRefusedError):
+        assert outcome.code == "context_length_exceeded"
         assert room < least
         return
     assert room >= least
@@ -72,11 +78,10 @@ def test_whatever_a_body_holds_is_executed_or_answered(
 ) -> None:
     rules = policy(routes=("r",), model={"context_window_tokens": 100, "min_max_tokens": 2})
     for name in (model, "m", "r"):
-        outcome = rules.prepare(RequestFacts(name, {}, estimated, older, newer, thinking))
-        if isinstance(outcome, RequestRefusal):
-            error = openai_error(outcome)
-            assert 400 <= error.status < 500
-            assert len(json.dumps(error.body())) < 10_000
+        outcome = prepared(rules, RequestFacts(name, {}, estimated, older, newer, thinking))
+        if isinstance(outcome, RequestRefusedError):
+            assert 400 <= outcome.status < 500
+            assert len(json.dumps(outcome.body())) < 10_000
         else:
             assert outcome.key.id == name
             assert all(
@@ -104,7 +109,7 @@ def test_a_name_is_a_model_first_then_a_route_and_nothing_else(
             }
         )
     )
-    outcome = rules.prepare(RequestFacts(asked, {}, 0))
+    outcome = prepared(rules, RequestFacts(asked, {}, 0))
     key = outcome.key if isinstance(outcome, Execution) else None
     assert isinstance(key, ModelKey) == (asked in groups)
     assert isinstance(key, RouteKey) == (asked in routes and asked not in groups)
@@ -176,10 +181,12 @@ def test_a_token_goes_nowhere_but_in_the_one_header_of_a_provider_that_may_have_
     headers = [*case.others, ("Authorization", f"Bearer {case.token}"), *(("X-Own", value) for value in case.shown)]
     rules = policy(tokens=(case.token,), auth=case.auth)
     facts = RequestFacts("m", headers, 0)
-    outcome = rules.prepare(facts)
-    assert isinstance(outcome, Execution)
-    sent = outcome.headers_for(ProviderId(case.provider), case.category, case.configured)
-    assert (None if isinstance(sent, RequestRefusal) else sent) == case.expected()
-    printed = [repr(facts), repr(rules), repr(outcome), repr(asdict(outcome)), repr(asdict(facts))]
-    printed += [repr(sent)] if isinstance(sent, RequestRefusal) else []
+    execution = rules.prepare(facts)
+    printed = [repr(facts), repr(rules), repr(execution), repr(asdict(execution)), repr(asdict(facts))]
+    sent: dict[str, str] | None = None
+    try:
+        sent = execution.headers_for(ProviderId(case.provider), case.category, case.configured)
+    except RequestRefusedError as error:
+        printed += [repr(error), str(error), repr(error.body())]
+    assert sent == case.expected()
     assert [text for text in printed if "s3cr3t" in text] == []

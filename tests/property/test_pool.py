@@ -1,20 +1,18 @@
 """The pool against a model of it that is slow and obvious."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from iop_edge.ids import NodeId, ProviderId, RouteKey
-from iop_edge.pool import explain
+from iop_edge.ids import DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey
 from iop_edge.pool.dispatcher import Dispatcher
-from iop_edge.pool.explain import Dispatch
-from iop_edge.pool.group import Group
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.refusal import Refusal, RefusalReason
+from iop_edge.pool.errors import NoProviderError, RefusalReason
+from iop_edge.pool.explain import explain, statuses
+from iop_edge.pool.slots import Lease, Waiter
 from iop_edge.pool.status import Health
-from iop_edge.pool.waiter import Waiter
 from tests.property.slow_pool import Request, SlowPool
 from tests.unit.pool.configs import catalogue, provider
 
@@ -25,6 +23,8 @@ _ROUTE = "r"
 _ROUTE_NODE = _NODES[0]
 _GROUPS = (*_MODELS, _ROUTE)
 _INSTANCE = "shared"
+
+T = TypeVar("T")
 
 Config = tuple[list[dict[str, Any]], dict[str, list[str]]]
 
@@ -61,6 +61,10 @@ def _configs(draw: st.DrawFn) -> Config:
     names = st.sampled_from([item["id"] for item in providers])
     models = draw(st.dictionaries(st.sampled_from(_MODELS), st.lists(names, unique=True), min_size=1))
     return providers, models
+
+
+def _key(name: str) -> DispatchKey:
+    return RouteKey(RouteId(name)) if name == _ROUTE else ModelKey(ModelId(name))
 
 
 class PoolMachine(RuleBasedStateMachine):
@@ -116,12 +120,12 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(model=st.sampled_from(_GROUPS), avoid=st.frozensets(st.sampled_from(_PROVIDERS), max_size=1))
     def ask(self, model: str, avoid: frozenset[str]) -> None:
-        group = self.group(model)
-        assert (group is None) == (model not in self.model.models)
-        if group is None:
+        if model not in self.model.models:
+            with pytest.raises(NoProviderError):
+                self.pool.take_or_wait(_key(model))
             return
         self.pool.expire()
-        outcome = self.pool.take_or_wait(group, frozenset(map(ProviderId, avoid)))
+        outcome = self.outcome(lambda: self.pool.take_or_wait(_key(model), frozenset(map(ProviderId, avoid))))
         request = self.model.ask(model, avoid)
         if isinstance(outcome, Waiter):
             self.waiting.append((request, outcome))
@@ -135,9 +139,8 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(model=st.sampled_from(_GROUPS))
     def ask_at_once(self, model: str) -> None:
-        group = self.group(model)
-        if group is not None:
-            self.take_in(self.model.ask_at_once(model), self.pool.take(group))
+        if model in self.model.models:
+            self.take_in(self.model.ask_at_once(model), self.outcome(lambda: self.pool.take(_key(model))))
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 2.0, 30.0]))
     def let_time_pass(self, seconds: float) -> None:
@@ -167,17 +170,20 @@ class PoolMachine(RuleBasedStateMachine):
             self.pool.close()
             self.model.close()
 
-    def group(self, name: str) -> Group | None:
-        return (self.pool.routes if name == _ROUTE else self.pool.models).get(name)
+    def outcome(self, ask: Callable[[], T]) -> T | RefusalReason:
+        try:
+            return ask()
+        except NoProviderError as error:
+            return error.reason
 
-    def take_in(self, expected: str, outcome: Lease | Refusal) -> None:
+    def take_in(self, expected: str, outcome: Lease | RefusalReason) -> None:
         if isinstance(outcome, Lease):
             assert f"[{outcome.provider_id}]" == expected
             is_routed = isinstance(outcome.key, RouteKey)
             assert outcome.target == ("of_route" if is_routed else f"{outcome.provider_id}-model")
             self.held.append((outcome.provider_id, outcome))
         else:
-            assert outcome.reason == expected
+            assert outcome == expected
 
     @invariant()
     def the_same_requests_have_been_settled(self) -> None:
@@ -190,7 +196,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_same_requests_run_and_wait(self) -> None:
-        shown = {item.provider_id: (item.in_flight, item.queued) for item in explain.statuses(self.pool)}
+        shown = {item.provider_id: (item.in_flight, item.queued) for item in statuses(self.pool)}
         waiting = self.model.waiting
         assert shown == {
             name: (self.model.running.count(name), sum(name in each.entered for each in waiting))
@@ -215,8 +221,8 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_is_explained_is_what_happens(self) -> None:
-        for model, group in {**self.pool.models, **self.pool.routes}.items():
-            said: Dispatch = explain.dispatch(self.pool, group)
+        for model in self.model.models:
+            said = explain(self.pool, _key(model))
             usable = [name for name in self.model.models[model] if self.model.is_usable(name)]
             if self.model.is_closed:
                 assert (said.chosen, said.queues, said.refusal) == (None, (), RefusalReason.CLOSED)
@@ -227,7 +233,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def a_disabled_provider_shows_no_capacity(self) -> None:
-        shown = {item.provider_id for item in explain.statuses(self.pool) if not item.capacity}
+        shown = {item.provider_id for item in statuses(self.pool) if not item.capacity}
         assert shown == {name for name, item in self.model.providers.items() if not item["enabled"]}
 
 

@@ -15,8 +15,7 @@ CORE_FLOORS = (
     {"net"},
     {"schema"},
     {"config"},
-    {"payload", "refresh", "pool"},
-    {"requests"},
+    {"payload", "refresh", "pool", "requests"},
 )
 FLOORS = (
     *CORE_FLOORS,

@@ -12,8 +12,8 @@ from iop_edge.config import files
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.documents import document
 from iop_edge.ids import NodeId, ProviderId
-from iop_edge.pool.explanation import Explanation
-from iop_edge.pool.rehearsal import Load, RehearsalError, rehearse
+from iop_edge.pool.explain import DispatchExplanation
+from iop_edge.pool.simulation import Load, SimulationError, simulate
 
 _MAX_COUNT: Final = 100_000
 
@@ -87,7 +87,7 @@ def explain_dispatch(arguments: argparse.Namespace, console: Console) -> ExitCod
     return ExitCode.REJECTED if explanation.refusal else ExitCode.FINE
 
 
-def _explain(arguments: argparse.Namespace, console: Console) -> Explanation:
+def _explain(arguments: argparse.Namespace, console: Console) -> DispatchExplanation:
     if not arguments.files:
         load = (arguments.in_flight, arguments.queued, arguments.unhealthy, arguments.unreachable)
         if any(load) or arguments.private or arguments.offline:
@@ -99,8 +99,8 @@ def _explain(arguments: argparse.Namespace, console: Console) -> Explanation:
         raise UsageError("explain-dispatch: give either FILE or --admin, not both")
     snapshot = files.load(arguments.files, arguments.private, env=console.environ, offline=arguments.offline)
     try:
-        return rehearse(snapshot, _load(arguments, snapshot), arguments.model)
-    except RehearsalError as error:
+        return simulate(snapshot, _load(arguments, snapshot), arguments.model)
+    except SimulationError as error:
         raise UsageError(f"explain-dispatch: {error}") from None
 
 

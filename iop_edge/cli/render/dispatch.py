@@ -6,9 +6,8 @@ from typing import Final
 
 from iop_edge.cli.console import Paint, Style
 from iop_edge.cli.render.text import NO_NUMBER, Cell, printable, shortened, table
-from iop_edge.pool.explain import Candidate
-from iop_edge.pool.explanation import Explanation
-from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.errors import RefusalReason
+from iop_edge.pool.explain import Candidate, DispatchExplanation
 from iop_edge.pool.status import ProviderState
 
 _HEADER: Final = (
@@ -35,18 +34,18 @@ _MOST_NAMES: Final = 20
 _LONGEST_NAME: Final = 80
 _REFUSALS: Final = {
     RefusalReason.NO_PROVIDER: "every provider is disabled, unreachable or unhealthy",
-    RefusalReason.QUEUE_FULL: "every provider is busy, and as many requests wait as may",
-    RefusalReason.CLOSED: "the Edge stops",
+    RefusalReason.QUEUE_FULL: "every provider is busy, and its queue is full",
+    RefusalReason.CLOSED: "the Edge is stopping",
 }
 _NO_LIMIT: Final = "none"
 
 
-def explanation_text(explanation: Explanation, style: Style) -> str:
+def explanation_text(explanation: DispatchExplanation, style: Style) -> str:
     """Return what would become of a request, and how each provider stands."""
     return "\n".join(_lines(explanation, style))
 
 
-def unknown_text(explanation: Explanation) -> str:
+def unknown_text(explanation: DispatchExplanation) -> str:
     """Return that the model names nothing, with the name that may have been meant, and those that there are."""
     known = (*explanation.known_models, *explanation.known_routes)
     close = difflib.get_close_matches(explanation.model, known, n=1)
@@ -66,7 +65,7 @@ def _names(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _lines(explanation: Explanation, style: Style) -> Iterator[str]:
+def _lines(explanation: DispatchExplanation, style: Style) -> Iterator[str]:
     name = style.paint(printable(explanation.model), Paint.PLACE)
     yield f"{explanation.kind} {name}: {_verdict(explanation, style)}"
     if explanation.candidates:
@@ -76,7 +75,7 @@ def _lines(explanation: Explanation, style: Style) -> Iterator[str]:
         yield "The least in flight first; among equals, the lower priority number first; then by turns."
 
 
-def _verdict(explanation: Explanation, style: Style) -> str:
+def _verdict(explanation: DispatchExplanation, style: Style) -> str:
     if explanation.chosen is not None:
         return f"a new request goes to {style.paint(printable(explanation.chosen), Paint.GOOD)}"
     if explanation.queues:
@@ -85,7 +84,7 @@ def _verdict(explanation: Explanation, style: Style) -> str:
     return f"{style.paint('a new request is refused', Paint.BAD)}: {_why_refused(explanation)}"
 
 
-def _why_refused(explanation: Explanation) -> str:
+def _why_refused(explanation: DispatchExplanation) -> str:
     reason = explanation.refusal or RefusalReason.NO_PROVIDER
     if reason is RefusalReason.NO_PROVIDER and not explanation.candidates:
         return "nobody serves it"

@@ -7,8 +7,8 @@ import pytest
 
 from iop_edge.cli.console import PLAIN
 from iop_edge.cli.render.dispatch import explanation_text, unknown_text
-from iop_edge.pool.explanation import DispatchKind, Explanation
-from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.errors import RefusalReason
+from iop_edge.pool.explain import DispatchExplanation, DispatchKind
 from tests.support import EXAMPLES
 from tests.unit.cli.invoke import Invocation, invoke
 
@@ -32,7 +32,7 @@ def explained(*arguments: str) -> Invocation:
         (
             ("--in-flight", "gpu-a-qwen=4", "--queued", "gpu-a-qwen=16", "--unreachable", "gpu-b"),
             1,
-            "model qwen3-coder: a new request is refused: every provider is busy, and as many requests wait as may",
+            "model qwen3-coder: a new request is refused: every provider is busy, and its queue is full",
         ),
         (
             ("--unreachable", "gpu-a", "--unreachable", "gpu-b"),
@@ -56,8 +56,8 @@ def test_a_model_that_nobody_serves_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_edge_that_stops_is_said_to() -> None:
-    shown = explanation_text(Explanation("m", DispatchKind.MODEL, refusal=RefusalReason.CLOSED), PLAIN)
-    assert shown == "model m: a new request is refused: the Edge stops"
+    shown = explanation_text(DispatchExplanation("m", DispatchKind.MODEL, refusal=RefusalReason.CLOSED), PLAIN)
+    assert shown == "model m: a new request is refused: the Edge is stopping"
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -78,13 +78,13 @@ def test_an_unknown_model_is_refused_with_the_name_that_may_be_meant_and_all_nam
 
 def test_many_names_are_cut_and_hostile_ones_escaped() -> None:
     known = tuple(f"m-{number:04}" for number in range(500))
-    text = unknown_text(Explanation("x\x1b[31m", known_models=known))
+    text = unknown_text(DispatchExplanation("x\x1b[31m", known_models=known))
     assert text.endswith("m-0018, m-0019 and 480 more")
     assert "\x1b" not in text
 
 
 def test_a_config_without_models_says_so() -> None:
-    assert unknown_text(Explanation("x")).endswith("the config has none")
+    assert unknown_text(DispatchExplanation("x")).endswith("the config has none")
 
 
 @pytest.mark.parametrize(

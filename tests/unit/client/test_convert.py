@@ -11,9 +11,8 @@ from iop_edge.config.source import Source
 from iop_edge.documents import document
 from iop_edge.errors import Span, Violation
 from iop_edge.ids import EdgeId, NodeId, ProviderId
-from iop_edge.pool.explain import Candidate
-from iop_edge.pool.explanation import DispatchKind, Explanation
-from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.errors import RefusalReason
+from iop_edge.pool.explain import Candidate, DispatchExplanation, DispatchKind
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.refresh.result import (
     Attempt,
@@ -63,8 +62,8 @@ FREE = Candidate(
 BUSY = Candidate(
     ProviderId("q"), NodeId("n"), "m", ProviderState.BUSY, Health.UNKNOWN, 2, 2, 3, 4, 5, None, True, "b", 1
 )
-CHOSEN = Explanation("m", DispatchKind.MODEL, ProviderId("p"), candidates=(FREE, BUSY))
-UNKNOWN = Explanation("x", refusal=RefusalReason.UNKNOWN, known_models=("m",), known_routes=("r",))
+CHOSEN = DispatchExplanation("m", DispatchKind.MODEL, ProviderId("p"), candidates=(FREE, BUSY))
+UNKNOWN = DispatchExplanation("x", refusal=RefusalReason.UNKNOWN, known_models=("m",), known_routes=("r",))
 STATUS = StatusSnapshot(
     edge_id=EdgeId("edge-1"),
     revision=4,
@@ -89,7 +88,7 @@ MESSAGES: dict[type, type[betterproto2.Message]] = {
     Attempt: pb.HistoryEntry,
     Candidate: pb.DispatchCandidate,
     Change: pb.Change,
-    Explanation: pb.DispatchExplanation,
+    DispatchExplanation: pb.DispatchExplanation,
     Mask: pb.MessageMask,
     NodeReport: pb.NodeReport,
     NodeStatus: pb.NodeStatus,
@@ -126,7 +125,7 @@ ENUMS = [
         STATUS,
         ATTEMPT,
         CHOSEN,
-        Explanation("r", DispatchKind.ROUTE, queues=(ProviderId("q"),), candidates=(BUSY,)),
+        DispatchExplanation("r", DispatchKind.ROUTE, queues=(ProviderId("q"),), candidates=(BUSY,)),
         UNKNOWN,
         RefreshOptions(),
         RefreshOptions(expected_revision=0),

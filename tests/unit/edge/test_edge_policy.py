@@ -6,10 +6,10 @@ import pytest
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.edge import Edge
-from iop_edge.pool.explain import Dispatch
+from iop_edge.pool.explain import DispatchKind
 from iop_edge.refresh.result import Mode, Status
-from iop_edge.requests.prepare import Execution, RequestPolicy
-from iop_edge.requests.request import RequestFacts
+from iop_edge.requests.facts import RequestFacts
+from iop_edge.requests.policy import Execution, RequestPolicy
 from tests.support import run
 from tests.unit.config.loading import load
 
@@ -26,9 +26,7 @@ def config(number: int) -> Snapshot:
 
 
 def prepared(policy: RequestPolicy, model: str = "always") -> Execution:
-    outcome = policy.prepare(RequestFacts(model, {}, 5))
-    assert isinstance(outcome, Execution), outcome
-    return outcome
+    return policy.prepare(RequestFacts(model, {}, 5))
 
 
 @pytest.mark.contract("REF-08", "POL-06", "POL-07")
@@ -66,7 +64,7 @@ def test_readers_see_policy_pool_and_revision_of_one_config() -> None:
         while True:
             number = prepared(edge.policy).max_tokens
             assert edge.policy.names() == ("always", f"only-{number}")
-            assert isinstance(edge.pool.explain(f"only-{number}"), Dispatch)
+            assert edge.pool.explain(f"only-{number}").kind is DispatchKind.MODEL
             assert edge.snapshot == config(number or 0)
             assert edge.revision == number
             seen.append(edge.revision)

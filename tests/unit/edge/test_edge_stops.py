@@ -8,7 +8,7 @@ import pytest
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import ModelId
-from iop_edge.pool.refusal import NoProviderError, RefusalReason
+from iop_edge.pool.errors import NoProviderError, RefusalReason
 from iop_edge.refresh.result import Mode, RefreshResult
 from tests.support import run
 from tests.unit.edge.house import House, candidate, started
@@ -32,7 +32,7 @@ def test_an_edge_that_stops_refuses_who_waits_for_a_provider(house: House) -> No
                     assert not waiting.done()
             with pytest.raises(NoProviderError) as caught:
                 await waiting
-            assert caught.value.refusal.reason is RefusalReason.CLOSED
+            assert caught.value.reason is RefusalReason.CLOSED
 
     run(scenario())
 

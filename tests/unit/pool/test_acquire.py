@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from iop_edge.ids import NodeId, ProviderId
+from iop_edge.ids import NodeId, ProviderId, RouteId, RouteKey
+from iop_edge.pool.errors import NoProviderError, RefusalReason
 from iop_edge.pool.pool import ProviderPool
-from iop_edge.pool.refusal import NoProviderError, RefusalReason
 from tests.unit.pool.configs import catalogue, provider
 
 
@@ -67,7 +67,7 @@ def test_a_wait_ends_in_time_by_itself() -> None:
             with pytest.raises(NoProviderError, match="in time") as caught:
                 async with pool.acquire("m"):
                     pytest.fail("nobody was free")
-        assert caught.value.refusal.reason is RefusalReason.TIMEOUT
+        assert caught.value.reason is RefusalReason.TIMEOUT
 
     run(test)
 
@@ -150,9 +150,9 @@ def test_closing_the_pool_refuses_who_waits() -> None:
             task = asyncio.ensure_future(pool.acquire("m").__aenter__())
             await turns_of_the_loop()
             pool.close()
-            with pytest.raises(NoProviderError, match="the Edge stops"):
+            with pytest.raises(NoProviderError, match="the Edge is stopping"):
                 await task
-        with pytest.raises(NoProviderError, match="the Edge stops"):
+        with pytest.raises(NoProviderError, match="the Edge is stopping"):
             await pool.acquire("m").__aenter__()
 
     run(test)
@@ -162,7 +162,7 @@ def test_closing_the_pool_refuses_who_waits() -> None:
     ("enter", "message"),
     [
         (lambda pool: pool.acquire("nope"), "there is no model 'nope'"),
-        (lambda pool: pool.acquire_route("m"), "there is no route 'm'"),
+        (lambda pool: pool.acquire(RouteKey(RouteId("m"))), "there is no route 'm'"),
         (lambda pool: pool.acquire("m", avoid=["a"]), "every provider of model 'm'"),
     ],
 )
@@ -176,7 +176,7 @@ def test_what_nobody_can_serve_is_refused_at_once(enter: Callable[[ProviderPool]
 
 @pytest.mark.parametrize(
     "ask",
-    [ProviderPool.acquire, ProviderPool.acquire_route, ProviderPool.try_acquire],
+    [ProviderPool.acquire, ProviderPool.try_acquire],
 )
 def test_one_id_alone_is_not_taken_for_a_collection_of_its_letters(ask: Callable[..., object]) -> None:
     with pytest.raises(TypeError, match="avoid"):

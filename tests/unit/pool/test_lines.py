@@ -6,12 +6,11 @@ from types import FrameType
 import pytest
 
 from iop_edge.ids import NodeId, ProviderId
-from iop_edge.pool import explain
-from iop_edge.pool.explain import Dispatch
-from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.errors import RefusalReason
+from iop_edge.pool.explain import explain
 from iop_edge.pool.status import Health
 from tests.unit.pool.configs import provider
-from tests.unit.requests.desk import Desk
+from tests.unit.pool.desk import Desk
 
 
 @pytest.mark.contract("POL-02")
@@ -175,7 +174,7 @@ def test_a_line_that_others_join_is_served_in_the_order_of_arrival(arrivals: lis
 
 
 def test_ids_that_never_come_back_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("iop_edge.pool.dispatcher._MOST_GONE", 2)
+    monkeypatch.setattr("iop_edge.pool.dispatcher._MAX_REMEMBERED", 2)
     desk = Desk(provider("stays"))
     for name in ("1", "2", "3", "4"):
         desk.configure(provider("stays"), provider(name, capacity=9))
@@ -183,13 +182,11 @@ def test_ids_that_never_come_back_are_forgotten_in_time(monkeypatch: pytest.Monk
         desk.end(f"{name}a")
         desk.end(f"{name}b")
     desk.configure(provider("stays"))
-    assert list(desk.dispatcher._turns_of_gone) == ["3", "4"]
+    assert list(desk.dispatcher._turns_of_removed) == ["3", "4"]
 
 
 def test_a_closed_pool_explains_that_it_takes_nobody() -> None:
     desk = Desk(provider("a"), provider("b", enabled=False))
     desk.dispatcher.close()
-    (group,) = desk.dispatcher.models.values()
-    said: Dispatch = explain.dispatch(desk.dispatcher, group)
-    assert (said.chosen, said.queues, said.refusal) == (None, (), RefusalReason.CLOSED)
-    assert [item.reason for item in said.candidates] == ["the Edge stops", "disabled by config"]
+    found = explain(desk.dispatcher, "m")
+    assert (found.chosen, found.queues, found.refusal) == (None, (), RefusalReason.CLOSED)

@@ -3,12 +3,10 @@
 import pytest
 
 from iop_edge.ids import DispatchKey, NodeId, ProviderId
-from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.dispatcher import Dispatcher
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.refusal import Refusal, RefusalReason
-from iop_edge.pool.waiter import Waiter
-from tests.unit.pool.configs import provider, snapshot
+from iop_edge.pool.errors import NoProviderError, RefusalReason
+from iop_edge.pool.slots import Lease, Waiter
+from tests.unit.pool.configs import catalogue, provider
 
 
 class Recorder:
@@ -17,12 +15,12 @@ class Recorder:
     def __init__(self) -> None:
         self.told: list[tuple[str, str, float]] = []
 
-    def take_wait(self, key: DispatchKey, outcome: Lease | Refusal | None, seconds: float) -> None:
-        how = outcome.reason if isinstance(outcome, Refusal) else "granted" if outcome else "cancelled"
-        self.told.append((key.id, how, seconds))
+    def on_refused(self, key: DispatchKey, reason: RefusalReason) -> None:
+        self.told.append((key.id, f"refused: {reason}", 0))
 
-    def take_refusal(self, refusal: Refusal) -> None:
-        self.told.append((refusal.key.id, f"refused: {refusal.reason}", 0))
+    def on_wait_ended(self, key: DispatchKey, outcome: Lease | RefusalReason | None, seconds: float) -> None:
+        how = outcome if isinstance(outcome, RefusalReason) else "granted" if outcome else "cancelled"
+        self.told.append((key.id, how, seconds))
 
 
 class World:
@@ -32,12 +30,14 @@ class World:
         self.now = 100.0
         self.recorder = Recorder()
         self.dispatcher = Dispatcher(lambda: self.now, lambda _: None, self.recorder)
-        self.config = snapshot([provider("p", max_queue=1, queue_timeout_ms=10_000)], {"m": ["p"]})
-        self.dispatcher.reconfigure(Catalogue.of(self.config))
+        self.dispatcher.reconfigure(catalogue([provider("p", max_queue=1, queue_timeout_ms=10_000)], {"m": ["p"]}))
         self.dispatcher.set_reachable(NodeId("n1"), reachable=True)
 
-    def ask(self) -> Lease | Refusal | Waiter:
-        return self.dispatcher.take_or_wait(self.dispatcher.models["m"])
+    def ask(self, model: str = "m") -> Lease | RefusalReason | Waiter:
+        try:
+            return self.dispatcher.take_or_wait(model)
+        except NoProviderError as error:
+            return error.reason
 
 
 @pytest.fixture
@@ -81,16 +81,20 @@ def test_a_caller_that_goes_away_with_its_place_has_waited_once(world: World) ->
     lease.release()
     world.dispatcher.cancel(waiter)
     assert world.recorder.told == [("m", "granted", 0)]
-    assert world.dispatcher.seat(ProviderId("p")).in_flight == 0
+    assert world.dispatcher.slot(ProviderId("p")).in_flight == 0
 
 
 def test_a_refusal_is_told_once(world: World) -> None:
     for _ in range(3):
         world.ask()
+    world.ask("nope")
+    world.ask("nope")
     world.dispatcher.close()
     world.ask()
     assert world.recorder.told == [
         ("m", "refused: queue_full", 0),
+        ("nope", "refused: unknown", 0),
+        ("nope", "refused: unknown", 0),
         ("m", RefusalReason.CLOSED, 0),
         ("m", "refused: closed", 0),
     ]
@@ -98,5 +102,6 @@ def test_a_refusal_is_told_once(world: World) -> None:
 
 def test_who_does_not_want_to_wait_is_not_told_of(world: World) -> None:
     world.ask()
-    assert isinstance(world.dispatcher.take(world.dispatcher.models["m"]), Refusal)
+    with pytest.raises(NoProviderError):
+        world.dispatcher.take("m")
     assert world.recorder.told == []

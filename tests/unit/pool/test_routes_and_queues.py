@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from iop_edge.ids import NodeId
+from iop_edge.ids import ModelId, ModelKey, NodeId, RouteId, RouteKey
 from iop_edge.pool.catalogue import Catalogue
-from iop_edge.pool.explain import Dispatch
-from iop_edge.pool.lease import Lease
+from iop_edge.pool.errors import NoProviderError, RefusalReason
 from iop_edge.pool.pool import ProviderPool
-from iop_edge.pool.refusal import Refusal, RefusalReason
 from tests.unit.pool.configs import catalogue, provider, snapshot
 
 
@@ -30,9 +28,7 @@ def on(adapter: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 def candidates(pool: ProviderPool) -> list[str]:
-    dispatch = pool.explain_route("gpt")
-    assert isinstance(dispatch, Dispatch)
-    return [item.provider_id for item in dispatch.candidates]
+    return [item.provider_id for item in pool.explain("gpt").candidates]
 
 
 @pytest.mark.contract("POL-10")
@@ -46,12 +42,11 @@ def test_a_route_is_served_by_the_providers_on_its_instance_that_list_its_target
         on("u", provider("other_node", node="n2", models=["big"])),
     )
     assert candidates(pool) == ["serves"]
-    lease = pool.try_acquire_route("gpt")
-    assert isinstance(lease, Lease)
+    lease = pool.try_acquire("gpt")
     assert (lease.provider_id, lease.target, lease.adapter, str(lease.key)) == ("serves", "big", "v", "route 'gpt'")
-    refused = pool.try_acquire_route("gpt")
-    assert isinstance(refused, Refusal)
-    assert refused.reason is RefusalReason.BUSY
+    with pytest.raises(NoProviderError) as caught:
+        pool.try_acquire("gpt")
+    assert caught.value.reason is RefusalReason.BUSY
 
 
 @pytest.mark.contract("POL-10")
@@ -85,11 +80,14 @@ def test_a_route_and_a_model_group_of_one_name_are_two_things() -> None:
     config = snapshot(providers, {"same": ["of_model"]}, adapters={"n1": [instance("v")]}, routes=routes)
     pool = ProviderPool(Catalogue.of(config))
     pool.set_node_reachable(NodeId("n1"), reachable=True)
-    model, route = pool.try_acquire("same"), pool.try_acquire_route("same")
-    assert isinstance(model, Lease)
-    assert isinstance(route, Lease)
-    assert (model.provider_id, route.provider_id) == ("of_model", "of_route")
-    assert isinstance(pool.try_acquire("of_route"), Refusal)
+    by_name, route = pool.try_acquire("same"), pool.try_acquire(RouteKey(RouteId("same")))
+    assert (by_name.provider_id, route.provider_id) == ("of_model", "of_route")
+    by_name.release()
+    assert pool.try_acquire(ModelKey(ModelId("same"))).provider_id == "of_model"
+    for unknown in ("of_route", ModelKey(ModelId("of_route")), RouteKey(RouteId("of_model"))):
+        with pytest.raises(NoProviderError) as caught:
+            pool.try_acquire(unknown)
+        assert caught.value.reason is RefusalReason.UNKNOWN
 
 
 @pytest.mark.contract("POL-03")
@@ -112,7 +110,5 @@ def test_each_queue_field_is_the_providers_else_its_instances(
 ) -> None:
     item = on("v", {**provider("a"), **own})
     pool = ProviderPool(catalogue([item], {"m": ["a"]}, adapters={"n1": [{**instance("v"), **adapters}]}))
-    dispatch = pool.explain("m")
-    assert isinstance(dispatch, Dispatch)
-    (candidate,) = dispatch.candidates
+    (candidate,) = pool.explain("m").candidates
     assert (candidate.max_queue, candidate.queue_timeout_ms) == expected

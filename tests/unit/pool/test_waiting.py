@@ -5,7 +5,7 @@ import pytest
 from iop_edge.ids import NodeId, ProviderId
 from iop_edge.pool.status import Health
 from tests.unit.pool.configs import provider
-from tests.unit.requests.desk import Desk
+from tests.unit.pool.desk import Desk
 
 
 @pytest.mark.contract("POL-02")
@@ -352,7 +352,7 @@ def test_a_place_given_to_a_request_that_is_cancelled_meanwhile_goes_to_the_next
     desk.end("r0")
     desk.cancel("r1")
     assert desk["r2"] == "a"
-    assert desk.dispatcher.seat(ProviderId("a")).in_flight == 1
+    assert desk.dispatcher.slot(ProviderId("a")).in_flight == 1
 
 
 @pytest.mark.contract("POL-02")
@@ -376,7 +376,7 @@ def test_a_closed_pool_refuses_who_waits_and_who_comes_and_cuts_nobody() -> None
     desk.ask("r2")
     assert desk.shown("r0", "r1", "r2") == ["a", "closed", "closed"]
     desk.end("r0")
-    assert desk.dispatcher.seat(ProviderId("a")).in_flight == 0
+    assert desk.dispatcher.slot(ProviderId("a")).in_flight == 0
 
 
 def test_waits_that_have_ended_leave_nothing_behind() -> None:

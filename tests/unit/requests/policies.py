@@ -1,13 +1,15 @@
 """Small configs for the policies of requests, and what tests ask of them."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import pytest
+
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.requests.prepare import Execution, RequestPolicy
-from iop_edge.requests.request import RequestFacts
-from iop_edge.requests.request_refusal import RequestRefusal
+from iop_edge.errors import RequestRefusedError
+from iop_edge.requests.facts import RequestFacts
+from iop_edge.requests.policy import RequestPolicy
 
 TOKEN: Final = "principal-token-of-alice"
 """The token of a principal."""
@@ -49,11 +51,22 @@ def facts(model: object = "m", headers: Any = (), estimated: int = 10, **limits:
     return RequestFacts(model, headers, estimated, **limits)
 
 
-def execution(outcome: object) -> Execution:
-    assert isinstance(outcome, Execution), outcome
-    return outcome
+def refusal(call: Callable[..., object], *arguments: Any) -> RequestRefusedError:
+    """The error that a call raises."""
+    with pytest.raises(RequestRefusedError) as caught:
+        call(*arguments)
+    return caught.value
 
 
-def refusal(outcome: object) -> RequestRefusal:
-    assert isinstance(outcome, RequestRefusal), outcome
-    return outcome
+def refusals() -> list[RequestRefusedError]:
+    """One error of each kind that the policy of requests raises."""
+    closed, forwarding = policy(tokens=(TOKEN,)), policy(auth={}, model={"context_window_tokens": 10})
+    api: tuple[str, str, dict[str, str]] = ("p", "api", {})
+    return [
+        refusal(closed.prepare, facts()),
+        refusal(forwarding.prepare, facts("nope")),
+        refusal(forwarding.prepare, facts(max_tokens=0)),
+        refusal(forwarding.prepare, facts(estimated=10)),
+        refusal(forwarding.prepare(facts(estimated=1)).headers_for, *api),
+        refusal(forwarding.prepare(facts(estimated=1, headers={"X-Own": "two words"})).headers_for, *api),
+    ]

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from iop_edge.requests.request_refusal import RequestRefusalReason
-from tests.unit.requests.policies import execution, facts, policy, refusal
+from tests.unit.requests.policies import facts, policy, refusal
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -58,7 +57,7 @@ LARGEST = dict.fromkeys(ALL, INT32_MAX)
 def test_max_tokens_are_filled_in_raised_and_lowered(
     model: dict[str, int], estimated: int, asked: dict[str, int | None], expected: int | None
 ) -> None:
-    assert execution(policy(model=model).prepare(facts(estimated=estimated, **asked))).max_tokens == expected
+    assert policy(model=model).prepare(facts(estimated=estimated, **asked)).max_tokens == expected
 
 
 @pytest.mark.contract("POL-06")
@@ -79,8 +78,8 @@ def test_max_tokens_are_filled_in_raised_and_lowered(
 def test_an_input_that_leaves_no_room_is_refused_with_the_numbers(
     model: dict[str, int], estimated: int, remaining: int, asked: dict[str, int]
 ) -> None:
-    refused = refusal(policy(model=model).prepare(facts(estimated=estimated, **asked)))
-    assert refused.reason is RequestRefusalReason.CONTEXT_LENGTH
+    refused = refusal(policy(model=model).prepare, facts(estimated=estimated, **asked))
+    assert refused.code == "context_length_exceeded"
     numbers = [model["context_window_tokens"], estimated, remaining, model.get("min_max_tokens", 1)]
     assert [number for number in numbers if str(number) not in refused.message.replace(",", "").split()] == []
 
@@ -109,16 +108,16 @@ def test_an_input_that_leaves_no_room_is_refused_with_the_numbers(
 def test_a_limit_that_is_none_is_a_bad_request(name: str, value: object) -> None:
     limits: dict[str, Any] = {name: value}
     for model in ({}, ALL):
-        refused = refusal(policy(model=model).prepare(facts(**limits)))
-        assert (refused.reason, refused.param) == (RequestRefusalReason.INVALID_VALUE, name)
+        refused = refusal(policy(model=model).prepare, facts(**limits))
+        assert (refused.code, refused.param) == ("invalid_value", name)
         assert len(str(refused)) < 200
 
 
 @pytest.mark.contract("POL-06")
 @pytest.mark.parametrize("one", [5, 0, "5", True])
 def test_two_limits_that_differ_are_a_bad_request(one: object) -> None:
-    refused = refusal(policy().prepare(facts(max_tokens=one, max_completion_tokens=1)))
-    assert refused.reason is RequestRefusalReason.INVALID_VALUE
+    refused = refusal(policy().prepare, facts(max_tokens=one, max_completion_tokens=1))
+    assert refused.code == "invalid_value"
 
 
 @pytest.mark.contract("POL-06")
@@ -139,20 +138,20 @@ def test_two_limits_that_differ_are_a_bad_request(one: object) -> None:
 def test_a_thinking_budget_is_filled_in_and_otherwise_left(
     model: dict[str, int], asked: dict[str, Any], expected: int | None
 ) -> None:
-    assert execution(policy(model=model).prepare(facts(**asked))).thinking_token_budget == expected
+    assert policy(model=model).prepare(facts(**asked)).thinking_token_budget == expected
 
 
 @pytest.mark.contract("POL-06")
 @pytest.mark.parametrize("value", [-1, True, False, "5", 0.5, [], INT64_MAX + 1])
 def test_a_thinking_budget_that_is_none_is_a_bad_request(value: object) -> None:
-    refused = refusal(policy().prepare(facts(thinking_token_budget=value)))
-    assert (refused.reason, refused.param) == (RequestRefusalReason.INVALID_VALUE, "thinking_token_budget")
+    refused = refusal(policy().prepare, facts(thinking_token_budget=value))
+    assert (refused.code, refused.param) == ("invalid_value", "thinking_token_budget")
 
 
 @pytest.mark.contract("POL-06", "POL-10")
 def test_a_route_has_no_policy_of_its_own_but_a_bad_limit_stays_one() -> None:
     rules = policy(routes=("r",), model={**ALL, "default_thinking_token_budget": 50})
-    prepared = execution(rules.prepare(facts("r", estimated=10**9)))
+    prepared = rules.prepare(facts("r", estimated=10**9))
     assert (prepared.max_tokens, prepared.thinking_token_budget) == (None, None)
-    assert execution(rules.prepare(facts("r", max_tokens=1))).max_tokens == 1
-    assert refusal(rules.prepare(facts("r", max_tokens=0))).param == "max_tokens"
+    assert rules.prepare(facts("r", max_tokens=1)).max_tokens == 1
+    assert refusal(rules.prepare, facts("r", max_tokens=0)).param == "max_tokens"

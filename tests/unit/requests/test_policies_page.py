@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from iop_edge.ids import ModelId, ModelKey
-from iop_edge.pool.refusal import Refusal, RefusalReason
-from iop_edge.requests.openai_error import openai_error
-from iop_edge.requests.request_refusal import RequestRefusal, RequestRefusalReason
+from iop_edge.pool.errors import NoProviderError, RefusalReason
 from tests.support import ROOT
+from tests.unit.requests.policies import refusals
 
 PAGE = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
 
@@ -32,9 +31,7 @@ def test_the_example_comes_out_as_shown(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_table_has_every_error() -> None:
-    refusals = [RequestRefusal(reason, "") for reason in RequestRefusalReason]
-    errors = [openai_error(refusal) for refusal in refusals]
-    errors += [openai_error(Refusal(ModelKey(ModelId("m")), reason)) for reason in RefusalReason]
+    errors = [*refusals(), *(NoProviderError(ModelKey(ModelId("m")), reason) for reason in RefusalReason)]
     rows = re.findall(r"^\| (\d{3}) \| (.*?) \| ", PAGE, re.MULTILINE)
     listed = {(int(status), code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
     assert listed == {(error.status, error.code) for error in errors}

@@ -16,7 +16,7 @@ from iop_edge.config.source import Source
 from iop_edge.edge.edge import Edge
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address, parse_address
-from iop_edge.pool.refusal import RefusalReason
+from iop_edge.pool.errors import RefusalReason
 from iop_edge.pool.status import ProviderState
 from iop_edge.refresh.result import Mode, RefreshOptions, Status, Trigger
 from iop_edge.serve.admin import AdminService

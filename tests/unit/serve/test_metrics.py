@@ -10,8 +10,7 @@ from iop_edge.edge.edge import Edge, metrics_snapshot
 from iop_edge.edge.status import Counters, MetricsSnapshot
 from iop_edge.errors import EdgeError, Violation
 from iop_edge.ids import NodeId, ProviderId, RouteId, RouteKey
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.refusal import NoProviderError, Refusal, RefusalReason
+from iop_edge.pool.errors import NoProviderError, RefusalReason
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.push.model import Connection, NodeState, Pushed
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
@@ -107,7 +106,6 @@ def test_requests_that_are_not_served_at_once_are_counted_and_what_is_gone_is_fo
         async with house.node("a"), Edge.start(house.files.load(), files=house.files, settings=EAGER) as edge:
             await edge.settled()
             lease = edge.pool.try_acquire("m")
-            assert isinstance(lease, Lease)
             tasks = [asyncio.create_task(held(edge)) for _ in range(3)]
             await asyncio.sleep(0)
             assert edge.pool.statuses()[0].queued == 3
@@ -142,8 +140,8 @@ async def held(edge: Edge) -> None:
 @pytest.mark.parametrize("reason", [RefusalReason.TIMEOUT, RefusalReason.CLOSED, RefusalReason.NO_PROVIDER])
 def test_a_wait_that_ends_without_a_provider_is_counted_by_its_reason(reason: RefusalReason) -> None:
     counters, key = Counters(), RouteKey(RouteId("r"))
-    counters.take_wait(key, Refusal(key, reason), 30.0)
-    counters.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
+    counters.on_wait_ended(key, reason, 30.0)
+    counters.on_refused(key, RefusalReason.QUEUE_FULL)
     found = shown(counters)
     assert found["iop_edge_request_waits_total", "route", "r", reason.value] == 1
     assert found["iop_edge_requests_refused_total", "route", "r", "queue_full"] == 1
@@ -251,8 +249,8 @@ def test_what_a_scrape_shows_does_not_change_while_it_is_written() -> None:
     def happen() -> None:
         counters.take_result(Mode.DRY_RUN, RefreshResult(Status.APPLIED, Mode.DRY_RUN), CLOCK)
         counters.take_push(Pushed(Mode.APPLY, NodeOutcome.COMMITTED, 0.1))
-        counters.take_wait(key, None, 0.1)
-        counters.take_refusal(Refusal(key, RefusalReason.QUEUE_FULL))
+        counters.on_wait_ended(key, None, 0.1)
+        counters.on_refused(key, RefusalReason.QUEUE_FULL)
 
     happen()
     copy = counters.copy()

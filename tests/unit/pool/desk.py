@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from iop_edge.ids import ModelId, NodeId, ProviderId
+from iop_edge.ids import NodeId, ProviderId
 from iop_edge.pool.dispatcher import Dispatcher
-from iop_edge.pool.lease import Lease
-from iop_edge.pool.refusal import Refusal
-from iop_edge.pool.waiter import Waiter
+from iop_edge.pool.errors import NoProviderError, RefusalReason
+from iop_edge.pool.slots import Lease, Waiter
 from tests.unit.pool.configs import catalogue
 
 
@@ -17,7 +16,7 @@ class Desk:
     def __init__(self, *providers: dict[str, Any], models: Mapping[str, Sequence[str]] | None = None) -> None:
         self.now = 0.0
         self.dispatcher = Dispatcher(lambda: self.now, lambda _: None)
-        self.requests: dict[str, Lease | Refusal | Waiter] = {}
+        self.requests: dict[str, Lease | RefusalReason | Waiter] = {}
         self.models = models
         self.configure(*providers)
         for node in ("n1", "n2"):
@@ -30,7 +29,10 @@ class Desk:
     def ask(self, *names: str, model: str = "m", avoid: Sequence[str] = ()) -> None:
         for name in names:
             wanted = frozenset(map(ProviderId, avoid))
-            self.requests[name] = self.dispatcher.take_or_wait(self.dispatcher.models[ModelId(model)], wanted)
+            try:
+                self.requests[name] = self.dispatcher.take_or_wait(model, wanted)
+            except NoProviderError as error:
+                self.requests[name] = error.reason
 
     def end(self, name: str) -> None:
         request = self.requests[name]
@@ -53,10 +55,10 @@ class Desk:
         outcome = request.outcome if isinstance(request, Waiter) else request
         if outcome is None:
             return "waits"
-        return outcome.provider_id if isinstance(outcome, Lease) else outcome.reason
+        return outcome.provider_id if isinstance(outcome, Lease) else outcome
 
     def shown(self, *names: str) -> list[str]:
         return [self[name] for name in names]
 
     def queued(self, name: str) -> int:
-        return len(self.dispatcher.seat(ProviderId(name)).queue)
+        return len(self.dispatcher.slot(ProviderId(name)).queue)

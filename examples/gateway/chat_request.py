@@ -1,4 +1,4 @@
-"""What a client asks for: the body of a chat completion, as far as the front looks into it."""
+"""A chat request: the body of a chat completion, as far as the front looks into it."""
 
 import json
 from dataclasses import dataclass, field
@@ -6,22 +6,21 @@ from typing import Any, Final, NoReturn
 
 from starlette.datastructures import Headers
 
-from iop_edge import Execution, RequestFacts
-from iop_edge.requests.openai_error import OpenAIError
+from iop_edge import Execution, RequestFacts, RequestRefusedError
 
 _BYTES_PER_TOKEN: Final = 4
 _LIMITS: Final = ("max_completion_tokens", "max_tokens")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A chat completion that is asked for. `body` is the client's text and stays out of logs."""
+class ChatRequest:
+    """A request for a chat completion. `body` is the client's text and stays out of logs."""
 
     body: dict[str, Any] = field(repr=False)
 
     @property
     def streams(self) -> bool:
-        """Whether the answer is to come in parts."""
+        """Whether the answer is streamed."""
         return self.body.get("stream") is True
 
     def input_tokens(self) -> int:
@@ -52,24 +51,28 @@ class Asked:
         return json.dumps({**kept, **known, "model": target}).encode()
 
 
-def read_body(text: bytes) -> Asked | OpenAIError:
-    """Read a request's body. Whether its model and token counts are right is for the policy to say."""
+def read_body(text: bytes) -> ChatRequest:
+    """Read a request's body. Its model and token counts are for the policy to check.
+
+    Raises:
+        RequestRefusedError: it is not a chat request.
+    """
     try:
         body = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        return _invalid("invalid_json", "the body is no JSON")
+        raise _invalid("invalid_json", "the body is not JSON") from None
     if not isinstance(body, dict):
-        return _invalid("invalid_json", "the body must be a JSON object")
+        raise _invalid("invalid_json", "the body must be a JSON object")
     messages = body.get("messages")
     if not (isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages)):
-        return _invalid("invalid_value", "messages must be a list of messages, at least one", "messages")
+        raise _invalid("invalid_value", "messages must be a list of messages, at least one", "messages")
     if not isinstance(body.get("stream"), bool | None):
-        return _invalid("invalid_value", "stream must be true or false", "stream")
-    return Asked(body)
+        raise _invalid("invalid_value", "stream must be true or false", "stream")
+    return ChatRequest(body)
 
 
-def _invalid(code: str, message: str, param: str | None = None) -> OpenAIError:
-    return OpenAIError(400, "invalid_request_error", code, message, param)
+def _invalid(code: str, message: str, param: str | None = None) -> RequestRefusedError:
+    return RequestRefusedError(message, status=400, code=code, param=param)
 
 
 def _refuse(word: str) -> NoReturn:

@@ -8,10 +8,10 @@ import pytest
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import NodeId, ProviderId
 from iop_edge.pool.catalogue import Catalogue
-from iop_edge.pool.explanation import DispatchKind, Explanation
+from iop_edge.pool.errors import RefusalReason
+from iop_edge.pool.explain import DispatchExplanation, DispatchKind
 from iop_edge.pool.pool import ProviderPool
-from iop_edge.pool.refusal import RefusalReason
-from iop_edge.pool.rehearsal import Load, RehearsalError, rehearse
+from iop_edge.pool.simulation import Load, SimulationError, simulate
 from iop_edge.schema.values import UNRESOLVED, Sourced
 from tests.unit.pool.configs import catalogue, provider, snapshot
 
@@ -27,7 +27,7 @@ def two(**fields_of_q: Any) -> Snapshot:
 MODELS = {"m": ["p", "q"], "n": ["q"]}
 
 
-def outcome(explanation: Explanation) -> tuple[str | None, tuple[str, ...], RefusalReason | None]:
+def outcome(explanation: DispatchExplanation) -> tuple[str | None, tuple[str, ...], RefusalReason | None]:
     return explanation.chosen, explanation.queues, explanation.refusal
 
 
@@ -54,27 +54,27 @@ def ids(counts: Mapping[str, int]) -> dict[ProviderId, int]:
 def test_a_request_goes_where_it_would_go_under_the_load(
     load: Load, expected: tuple[str | None, tuple[str, ...], RefusalReason | None]
 ) -> None:
-    assert outcome(rehearse(two(max_queue=1), load, "m")) == expected
+    assert outcome(simulate(two(max_queue=1), load, "m")) == expected
 
 
 @pytest.mark.case("A4")
 def test_the_lower_priority_number_comes_first_and_the_reason_says_so() -> None:
-    found = rehearse(snapshot([provider("p", priority=5), provider("q", priority=2)], MODELS), Load(), "m")
+    found = simulate(snapshot([provider("p", priority=5), provider("q", priority=2)], MODELS), Load(), "m")
     assert found.chosen == "q"
     assert [(item.provider_id, item.rank) for item in found.candidates] == [("p", 2), ("q", 1)]
     assert "the lower number first" in found.candidates[0].reason
 
 
 def test_between_equals_of_which_none_has_had_a_request_the_first_is_chosen_and_said_to_be() -> None:
-    found = rehearse(two(), Load(), "m")
+    found = simulate(two(), Load(), "m")
     assert (found.chosen, found.candidates[1].reason) == (
         "p",
-        "as good as 'p', which stands before it; neither has had a request",
+        "equal to 'p', which is listed first; neither has had a request",
     )
 
 
 def test_candidates_tell_the_load_that_was_made_up() -> None:
-    found = rehearse(two(max_queue=3, queue_timeout_ms=1500), Load(ids({"p": 9, "q": 2}), ids({"q": 3}), {P}), "m")
+    found = simulate(two(max_queue=3, queue_timeout_ms=1500), Load(ids({"p": 9, "q": 2}), ids({"q": 3}), {P}), "m")
     first, second = found.candidates
     assert (first.in_flight, first.capacity, first.status, first.health) == (9, 2, "unhealthy", "unhealthy")
     assert (second.in_flight, second.queued, second.max_queue, second.queue_timeout_ms) == (2, 3, 3, 1500)
@@ -85,31 +85,31 @@ def test_candidates_tell_the_load_that_was_made_up() -> None:
     ("load", "why"),
     [
         (Load(queued=ids({"q": 1})), "not busy"),
-        (Load(ids({"q": 2}), ids({"q": 2})), "does not hold"),
-        (Load(ids({"q": 2}), ids({"q": 1}), {Q}), "takes no request"),
+        (Load(ids({"q": 2}), ids({"q": 2})), "too short"),
+        (Load(ids({"q": 2}), ids({"q": 1}), {Q}), "takes no requests"),
         (Load(unhealthy={ProviderId("r")}), "health.mode is none"),
         (Load(ids({"r": 1}), ids({"r": 1})), "no model and no route"),
     ],
 )
 def test_a_load_that_cannot_be_is_an_error(load: Load, why: str) -> None:
     config = snapshot([provider("p"), provider("q", capacity=2, max_queue=1), provider("r", mode="none")], MODELS)
-    with pytest.raises(RehearsalError, match=why):
-        rehearse(config, load, "m")
+    with pytest.raises(SimulationError, match=why):
+        simulate(config, load, "m")
 
 
 @pytest.mark.parametrize("where", ["provider", "adapter", "model"])
 def test_a_reference_that_dispatch_depends_on_must_be_resolved(where: str) -> None:
     instance = {"name": "q-adapter", "type": "ollama", "enabled": True, "headers": {"Authorization": UNKNOWN_CAPACITY}}
     config = snapshot([provider("q")], {"m": ["q"]}, adapters={"n1": [instance]})
-    assert rehearse(config, Load(), "m").chosen == "q"
+    assert simulate(config, Load(), "m").chosen == "q"
     node, (model,) = config.tree["nodes"][0], config.tree["models"]
     {
         "provider": node["providers"][0],
         "adapter": node["adapters"][0],
         "model": model["providers"][0],
     }[where]["max_queue" if where != "model" else "target"] = UNKNOWN_CAPACITY
-    with pytest.raises(RehearsalError, match=where):
-        rehearse(config, Load(), "m")
+    with pytest.raises(SimulationError, match=where):
+        simulate(config, Load(), "m")
 
 
 @pytest.mark.contract("POL-10", "VAL-09")
@@ -117,7 +117,7 @@ def test_a_model_group_comes_before_a_route_of_its_name() -> None:
     adapters = {"n1": [{"name": "q-adapter", "type": "ollama", "enabled": True}]}
     routes = [{"model": name, "adapter": "q-adapter", "target": "q-model"} for name in ("m", "r")]
     pool = ProviderPool(catalogue([provider("p"), provider("q")], {"m": ["p"]}, adapters=adapters, routes=routes))
-    group, route = pool.explain_request("m"), pool.explain_request("r")
+    group, route = pool.explain("m"), pool.explain("r")
     assert (group.kind, [item.provider_id for item in group.candidates]) == (DispatchKind.MODEL, ["p"])
     assert (route.kind, [item.provider_id for item in route.candidates]) == (DispatchKind.ROUTE, ["q"])
 
@@ -126,16 +126,16 @@ def test_a_model_that_names_nothing_is_refused_with_all_that_there_is() -> None:
     adapters = {"n1": [{"name": "q-adapter", "type": "ollama", "enabled": True}]}
     routes = [{"model": "r", "adapter": "q-adapter", "target": "q-model"}]
     config = snapshot([provider("q")], {"m": ["q"], "a": []}, adapters=adapters, routes=routes)
-    found = rehearse(config, Load(), "p")
+    found = simulate(config, Load(), "p")
     assert (found.kind, found.refusal, found.candidates) == (None, RefusalReason.UNKNOWN, ())
     assert (found.known_models, found.known_routes) == (("a", "m"), ("r",))
-    assert rehearse(config, Load(), "m").known_models == ()
+    assert simulate(config, Load(), "m").known_models == ()
 
 
 def test_explaining_takes_nothing() -> None:
     pool = ProviderPool(Catalogue.of(two()))
     pool.set_node_reachable(NodeId("n1"), True)
-    assert {pool.explain_request("m").chosen for _ in range(5)} == {"p"}
+    assert {pool.explain("m").chosen for _ in range(5)} == {"p"}
     assert [status.in_flight for status in pool.statuses()] == [0, 0]
 
 
@@ -143,4 +143,4 @@ def test_a_pool_that_is_closed_refuses_everybody() -> None:
     pool = ProviderPool(Catalogue.of(two()))
     pool.set_node_reachable(NodeId("n1"), True)
     pool.close()
-    assert outcome(pool.explain_request("m")) == (None, (), RefusalReason.CLOSED)
+    assert outcome(pool.explain("m")) == (None, (), RefusalReason.CLOSED)
