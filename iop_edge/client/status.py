@@ -1,4 +1,4 @@
-"""What an Edge says of itself."""
+"""What an Edge reports about itself."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,7 +20,7 @@ class NodeConnection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One Node: `generation` and `revision` are what it acknowledged last."""
+    """One Node. `generation` and `revision` are those that it acknowledged last."""
 
     node_id: NodeId
     alias: str
@@ -36,9 +36,9 @@ class NodeStatus:
 class StatusSnapshot:
     """What an Edge runs at one moment.
 
-    `drift` tells that it is not what the Edge's own files say; `drift_error` why they could not be read. `pending` is
-    what waits for a restart (REF-07, REF-10). A running revision that has to be confirmed is reverted at
-    `confirm_until_ms` to the config of revision `reverts_to`; both are 0 where it stays.
+    `drift` is true when that differs from the Edge's own files, or when they cannot be read, for the reason in
+    `drift_error`. `pending` lists the changes that need a restart (REF-07, REF-10). A revision that awaits confirmation
+    is reverted at `confirm_until_ms` (since 1970 UTC) to the config of revision `reverts_to`; otherwise both are 0.
     """
 
     edge_id: EdgeId
@@ -56,7 +56,7 @@ class StatusSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """Whether the running revision has been confirmed; where not, it is another one, or none that waited for it."""
+    """Whether the running revision is confirmed; if not, it was not the expected one or not awaiting confirmation."""
 
     revision: int
     confirmed: bool

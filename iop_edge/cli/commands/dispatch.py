@@ -35,35 +35,21 @@ def _count(text: str) -> tuple[str, int]:
     argument("model", metavar="MODEL", help="the model, as a request names it"),
     layers("without one the running Edge is asked"),
     OFFLINE,
-    argument(
-        "--in-flight",
-        action="append",
-        default=[],
-        type=_count,
-        metavar="PROVIDER=N",
-        help="with FILE: assume N running requests at the provider; may be repeated",
-    ),
-    argument(
-        "--queued",
-        action="append",
-        default=[],
-        type=_count,
-        metavar="PROVIDER=N",
-        help="with FILE: assume N queued requests at the provider; may be repeated",
-    ),
-    argument(
-        "--unhealthy",
-        action="append",
-        default=[],
-        metavar="PROVIDER",
-        help="with FILE: assume that the Node reports the provider unhealthy; may be repeated",
-    ),
-    argument(
-        "--unreachable",
-        action="append",
-        default=[],
-        metavar="NODE",
-        help="with FILE: assume that the Node cannot be reached; may be repeated",
+    *(
+        argument(
+            option,
+            action="append",
+            default=[],
+            type=read,
+            metavar=metavar,
+            help=f"with FILE: assume that {what}; may be repeated",
+        )
+        for option, read, metavar, what in (
+            ("--in-flight", _count, "PROVIDER=N", "the provider runs N requests"),
+            ("--queued", _count, "PROVIDER=N", "N requests wait for the provider"),
+            ("--unhealthy", str, "PROVIDER", "the Node reports the provider unhealthy"),
+            ("--unreachable", str, "NODE", "the Node cannot be reached"),
+        )
     ),
     ADMIN,
     formats("text", "json"),

@@ -1,4 +1,4 @@
-"""What would become of a new request, for people."""
+"""What would happen to a new request, for people."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -30,8 +30,8 @@ _STATE_PAINT: Final = {
     ProviderState.BUSY: Paint.CAUTION,
     ProviderState.DISABLED: Paint.FAINT,
 }
-_MOST_NAMES: Final = 20
-_LONGEST_NAME: Final = 80
+_MAX_NAMES: Final = 20
+_MAX_NAME: Final = 80
 _REFUSALS: Final = {
     RefusalReason.NO_PROVIDER: "every provider is disabled, unreachable or unhealthy",
     RefusalReason.QUEUE_FULL: "every provider is busy, and its queue is full",
@@ -41,12 +41,12 @@ _NO_LIMIT: Final = "none"
 
 
 def explanation_text(explanation: DispatchExplanation, style: Style) -> str:
-    """Return what would become of a request, and how each provider stands."""
+    """Return what would happen to a request, and the state of each provider."""
     return "\n".join(_lines(explanation, style))
 
 
 def unknown_text(explanation: DispatchExplanation) -> str:
-    """Return that the model names nothing, with the name that may have been meant, and those that there are."""
+    """Return that the model names nothing, with a similar name and the known ones."""
     known = (*explanation.known_models, *explanation.known_routes)
     close = difflib.get_close_matches(explanation.model, known, n=1)
     parts = [f"there is no model group or route {printable(explanation.model)!r}"]
@@ -60,8 +60,8 @@ def unknown_text(explanation: DispatchExplanation) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(shortened(printable(name), _LONGEST_NAME) for name in names[:_MOST_NAMES])
-    more = len(names) - _MOST_NAMES
+    shown = ", ".join(shortened(printable(name), _MAX_NAME) for name in names[:_MAX_NAMES])
+    more = len(names) - _MAX_NAMES
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -72,7 +72,7 @@ def _lines(explanation: DispatchExplanation, style: Style) -> Iterator[str]:
         yield ""
         yield from table(_HEADER, [_candidate(item) for item in explanation.candidates], style)
         yield ""
-        yield "The least in flight first; among equals, the lower priority number first; then by turns."
+        yield "Order: fewest requests in flight, then lowest priority number, then round robin."
 
 
 def _verdict(explanation: DispatchExplanation, style: Style) -> str:
@@ -87,7 +87,7 @@ def _verdict(explanation: DispatchExplanation, style: Style) -> str:
 def _why_refused(explanation: DispatchExplanation) -> str:
     reason = explanation.refusal or RefusalReason.NO_PROVIDER
     if reason is RefusalReason.NO_PROVIDER and not explanation.candidates:
-        return "nobody serves it"
+        return "no provider serves it"
     return _REFUSALS.get(reason, reason.value)
 
 

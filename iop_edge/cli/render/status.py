@@ -1,4 +1,4 @@
-"""What an Edge runs, for people."""
+"""The state of an Edge, for people."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -40,7 +40,7 @@ def status_line(status: StatusSnapshot) -> str:
     parts = [f"revision {status.revision}", f"{in_sync} of {len(status.nodes)} Nodes in sync"]
     parts += [_load(provider) for provider in status.providers if provider.in_flight or provider.queued]
     parts += [f"{counted(len(status.pending), 'change')} pending"] if status.pending else []
-    parts += ["to be confirmed"] if status.confirm_until_ms else []
+    parts += ["awaiting confirmation"] if status.confirm_until_ms else []
     parts += ["drift"] if status.drift else []
     return ", ".join(parts)
 
@@ -60,7 +60,7 @@ def _lines(status: StatusSnapshot, style: Style) -> Iterator[str]:
         yield style.paint("drift: what runs differs from the Edge's own files", Paint.CAUTION)
     if status.confirm_until_ms:
         yield style.paint(
-            f"waiting to be confirmed: the config of revision {status.reverts_to} comes back at"
+            f"awaiting confirmation: reverts to the config of revision {status.reverts_to} at"
             f" {utc(status.confirm_until_ms)}",
             Paint.CAUTION,
         )

@@ -52,7 +52,7 @@ def test_a_model_that_nobody_serves_is_refused(tmp_path: Path) -> None:
     config = tmp_path / "edge.yaml"
     config.write_text("edge: {id: e}\nmodels: [{id: m}]\n", encoding="utf-8")
     outcome = explained("m", str(config))
-    assert (outcome.code, outcome.out) == (1, "model m: a new request is refused: nobody serves it\n")
+    assert (outcome.code, outcome.out) == (1, "model m: a new request is refused: no provider serves it\n")
 
 
 def test_an_edge_that_stops_is_said_to() -> None:

@@ -150,7 +150,7 @@ def watched(form: str, *answers: StatusSnapshot | EdgeError, terminal: bool = Fa
 def test_a_watch_writes_a_line_for_each_change_and_says_that_the_edge_went_away() -> None:
     after = replace(EMPTY, revision=4, drift=True, confirm_until_ms=9, nodes=NODES)
     out, err = watched("text", EMPTY, EMPTY, EdgeError("gone"), EdgeError("gone"), after)
-    assert out == "revision 3, 0 of 0 Nodes in sync\nrevision 4, 2 of 2 Nodes in sync, to be confirmed, drift\n"
+    assert out == "revision 3, 0 of 0 Nodes in sync\nrevision 4, 2 of 2 Nodes in sync, awaiting confirmation, drift\n"
     assert err == "iop-edge: gone\n"
 
 
