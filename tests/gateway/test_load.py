@@ -85,7 +85,7 @@ def candidates(config: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
 
 
 def crowded(config: dict[str, Any]) -> None:
-    """Give the providers as many places as there are streams at first."""
+    """Give the providers as much capacity as there are streams at first."""
     for provider, capacity in zip(
         (provider for node in config["nodes"] for provider in node["providers"]), (100, 60, 40), strict=True
     ):
@@ -109,7 +109,7 @@ def test_refreshes_under_load_cut_no_stream_exceed_no_limit_and_keep_the_order(m
             await watch.until_arrived(STREAMS + WAITING)
             assert {name: backend.running for name, backend in gateway.backends.items()} == highest
             assert {(status.in_flight, status.queued) for status in gateway.edge.pool.statuses()} == {
-                (places, WAITING) for places in highest.values()
+                (slots, WAITING) for slots in highest.values()
             }
 
             for number, candidate in enumerate(candidates(gateway.config, REFRESHES)):

@@ -32,7 +32,7 @@ class SlowPool:
     is_closed: bool = False
 
     def ask(self, model: str, avoid: frozenset[str]) -> Request:
-        """Take a place, wait, or be refused."""
+        """Take a slot, wait, or be refused."""
         self.expire()
         self.arrivals += 1
         request = Request(self.arrivals, model, avoid)
@@ -51,7 +51,7 @@ class SlowPool:
         return request
 
     def ask_at_once(self, model: str) -> str:
-        """Take a place without waiting; the outcome."""
+        """Take a slot without waiting; the outcome."""
         request = Request(0, model, frozenset())
         usable = [name for name in self.models.get(model, ()) if self.is_usable(name)]
         free = self.free(usable)
@@ -63,7 +63,7 @@ class SlowPool:
         return "busy" if usable else "no_provider"
 
     def end(self, name: str) -> None:
-        """Give back a place at a provider."""
+        """Give back a slot of a provider."""
         self.expire()
         self.running.remove(name)
         self.settle("no_provider")
@@ -89,7 +89,7 @@ class SlowPool:
             self.settle("timeout")
 
     def reconfigure(self, providers: list[dict[str, Any]], models: dict[str, list[str]]) -> None:
-        """Take up a config."""
+        """Apply a config."""
         self.expire()
         before, self.providers = self.providers, {item["id"]: item for item in providers}
         self.models = models
@@ -103,7 +103,7 @@ class SlowPool:
         self.settle("no_provider")
 
     def close(self) -> None:
-        """Refuse everybody."""
+        """Refuse all requests."""
         self.is_closed = True
         for request in self.waiting:
             request.outcome = "closed"
@@ -140,9 +140,9 @@ class SlowPool:
             if not self.free([name]):
                 continue
             wanting = [each for each in self.waiting if self.takes(name, each)]
-            line = [each for each in wanting if name in each.entered] or wanting
-            if line and (best is None or line[0].number < best[0]):
-                best = line[0].number, line[0]
+            queue = [each for each in wanting if name in each.entered] or wanting
+            if queue and (best is None or queue[0].number < best[0]):
+                best = queue[0].number, queue[0]
         if best is None:
             return None
         request = best[1]

@@ -66,7 +66,7 @@ def test_a_wait_ends_in_time_by_itself() -> None:
         async with pool.acquire("m"):
             with pytest.raises(NoProviderError, match="in time") as caught:
                 async with pool.acquire("m"):
-                    pytest.fail("nobody was free")
+                    pytest.fail("no provider was free")
         assert caught.value.reason is RefusalReason.TIMEOUT
 
     run(test)
@@ -108,7 +108,7 @@ def test_a_waiting_task_that_is_cancelled_leaves_the_queue() -> None:
 
 
 @pytest.mark.case("A3")
-def test_a_task_that_is_cancelled_as_its_turn_comes_passes_the_place_on() -> None:
+def test_a_task_that_is_cancelled_as_its_turn_comes_passes_the_lease_on() -> None:
     async def test() -> None:
         pool = pool_of()
         first = pool.acquire("m")
@@ -129,7 +129,7 @@ def test_a_task_that_is_cancelled_as_its_turn_comes_passes_the_place_on() -> Non
 
 
 @pytest.mark.contract("POL-05")
-def test_a_refresh_wakes_who_waits() -> None:
+def test_a_refresh_wakes_waiting_requests() -> None:
     async def test() -> None:
         pool = pool_of()
         async with pool.acquire("m"):
@@ -143,7 +143,7 @@ def test_a_refresh_wakes_who_waits() -> None:
     run(test)
 
 
-def test_closing_the_pool_refuses_who_waits() -> None:
+def test_closing_the_pool_refuses_waiting_requests() -> None:
     async def test() -> None:
         pool = pool_of(queue_timeout_ms=3_600_000)
         async with pool.acquire("m"):
@@ -166,7 +166,7 @@ def test_closing_the_pool_refuses_who_waits() -> None:
         (lambda pool: pool.acquire("m", avoid=["a"]), "every provider of model 'm'"),
     ],
 )
-def test_what_nobody_can_serve_is_refused_at_once(enter: Callable[[ProviderPool], object], message: str) -> None:
+def test_what_no_provider_can_serve_is_refused_at_once(enter: Callable[[ProviderPool], object], message: str) -> None:
     async def test() -> None:
         with pytest.raises(NoProviderError, match=message):
             await enter(pool_of()).__aenter__()  # type: ignore[attr-defined]
@@ -178,12 +178,12 @@ def test_what_nobody_can_serve_is_refused_at_once(enter: Callable[[ProviderPool]
     "ask",
     [ProviderPool.acquire, ProviderPool.try_acquire],
 )
-def test_one_id_alone_is_not_taken_for_a_collection_of_its_letters(ask: Callable[..., object]) -> None:
+def test_a_single_id_is_not_taken_for_a_collection(ask: Callable[..., object]) -> None:
     with pytest.raises(TypeError, match="avoid"):
         ask(pool_of(), "m", avoid="gpu-a")
 
 
-def test_a_request_may_be_made_again_but_not_twice_at_once() -> None:
+def test_an_acquisition_may_be_entered_again_but_not_twice_at_once() -> None:
     async def test() -> None:
         request = pool_of(capacity=2).acquire("m")
         for _ in range(2):
@@ -196,7 +196,7 @@ def test_a_request_may_be_made_again_but_not_twice_at_once() -> None:
     run(test)
 
 
-def test_a_request_that_waits_cannot_be_made_again_meanwhile() -> None:
+def test_a_waiting_acquisition_cannot_be_entered_again() -> None:
     async def test() -> None:
         pool = pool_of()
         request = pool.acquire("m")

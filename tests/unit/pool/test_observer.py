@@ -1,4 +1,4 @@
-"""What whoever counts is told of requests that are not served at once."""
+"""What an observer is told of requests that are not served at once."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def world() -> World:
     return World()
 
 
-def test_a_request_that_is_served_at_once_is_no_news(world: World) -> None:
+def test_a_request_that_is_served_at_once_is_not_told_of(world: World) -> None:
     lease = world.ask()
     assert isinstance(lease, Lease)
     lease.release()
@@ -74,7 +74,7 @@ def test_a_wait_is_told_with_how_it_ended_and_how_long_it_took(world: World) -> 
     ]
 
 
-def test_a_caller_that_goes_away_with_its_place_has_waited_once(world: World) -> None:
+def test_a_caller_that_goes_away_with_its_lease_has_waited_once(world: World) -> None:
     lease, waiter = world.ask(), world.ask()
     assert isinstance(lease, Lease)
     assert isinstance(waiter, Waiter)
@@ -100,7 +100,7 @@ def test_a_refusal_is_told_once(world: World) -> None:
     ]
 
 
-def test_who_does_not_want_to_wait_is_not_told_of(world: World) -> None:
+def test_a_request_that_does_not_wait_is_not_told_of(world: World) -> None:
     world.ask()
     with pytest.raises(NoProviderError):
         world.dispatcher.take("m")

@@ -90,7 +90,7 @@ def test_a_burst_never_exceeds_the_capacity() -> None:
 
 
 @pytest.mark.contract("POL-01")
-def test_models_that_share_a_provider_share_its_places() -> None:
+def test_models_that_share_a_provider_share_its_capacity() -> None:
     pool = pool_of(provider("a"), models={"m": ["a"], "n": ["a"]})
     take(pool, "m")
     assert refusal(pool, "n") is RefusalReason.BUSY
@@ -128,7 +128,7 @@ def test_a_second_release_changes_nothing() -> None:
     ids=["unreachable", "unhealthy", "disabled", "no members", "model gone", "full"],
 )
 @pytest.mark.contract("POL-01")
-def test_a_request_that_nobody_takes_is_refused_with_the_reason(prepare: Any, reason: RefusalReason) -> None:
+def test_a_request_that_no_provider_takes_is_refused_with_the_reason(prepare: Any, reason: RefusalReason) -> None:
     pool = pool_of(provider("a"))
     prepare(pool)
     assert refusal(pool) is reason
@@ -278,7 +278,7 @@ def test_the_words_of_a_status_are_those_of_the_admin_service(words: type[Provid
     assert {str(word) for word in words} == set(table.enum(enum).words)
 
 
-def test_acquire_holds_a_place_for_the_length_of_its_block() -> None:
+def test_acquire_holds_a_lease_for_the_length_of_its_block() -> None:
     pool = pool_of(provider("a"))
 
     async def use() -> None:
@@ -290,7 +290,7 @@ def test_acquire_holds_a_place_for_the_length_of_its_block() -> None:
     assert status(pool, "a").in_flight == 0
 
 
-def test_acquire_gives_the_place_back_when_its_block_fails() -> None:
+def test_acquire_releases_its_lease_when_its_block_fails() -> None:
     pool = pool_of(provider("a"))
 
     async def use() -> None:
@@ -302,7 +302,7 @@ def test_acquire_gives_the_place_back_when_its_block_fails() -> None:
     assert status(pool, "a").in_flight == 0
 
 
-def test_acquire_gives_the_place_back_when_its_task_is_cancelled() -> None:
+def test_acquire_releases_its_lease_when_its_task_is_cancelled() -> None:
     pool = pool_of(provider("a"))
 
     async def use() -> None:

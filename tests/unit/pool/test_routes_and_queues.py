@@ -1,4 +1,4 @@
-"""Which providers serve a route, and whose word on queues counts."""
+"""Which providers serve a route, and which config decides a queue."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What would become of a request: by the pool as it stands, and under a load that somebody makes up."""
+"""What would become of a request: by the pool as it is, and under a simulated load."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -73,7 +73,7 @@ def test_between_equals_of_which_none_has_had_a_request_the_first_is_chosen_and_
     )
 
 
-def test_candidates_tell_the_load_that_was_made_up() -> None:
+def test_candidates_show_the_simulated_load() -> None:
     found = simulate(two(max_queue=3, queue_timeout_ms=1500), Load(ids({"p": 9, "q": 2}), ids({"q": 3}), {P}), "m")
     first, second = found.candidates
     assert (first.in_flight, first.capacity, first.status, first.health) == (9, 2, "unhealthy", "unhealthy")
@@ -91,7 +91,7 @@ def test_candidates_tell_the_load_that_was_made_up() -> None:
         (Load(ids({"r": 1}), ids({"r": 1})), "no model and no route"),
     ],
 )
-def test_a_load_that_cannot_be_is_an_error(load: Load, why: str) -> None:
+def test_a_load_that_cannot_occur_is_an_error(load: Load, why: str) -> None:
     config = snapshot([provider("p"), provider("q", capacity=2, max_queue=1), provider("r", mode="none")], MODELS)
     with pytest.raises(SimulationError, match=why):
         simulate(config, load, "m")
@@ -139,7 +139,7 @@ def test_explaining_takes_nothing() -> None:
     assert [status.in_flight for status in pool.statuses()] == [0, 0]
 
 
-def test_a_pool_that_is_closed_refuses_everybody() -> None:
+def test_a_closed_pool_explains_that_it_refuses() -> None:
     pool = ProviderPool(Catalogue.of(two()))
     pool.set_node_reachable(NodeId("n1"), True)
     pool.close()

@@ -1,4 +1,4 @@
-"""A dispatcher to write scripts on."""
+"""A scripted dispatcher: a test names requests, and sets the time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from iop_edge.pool.slots import Lease, Waiter
 from tests.unit.pool.configs import catalogue
 
 
-class Desk:
+class Script:
     """A dispatcher, a clock, and the requests by the names that a test gives them."""
 
     def __init__(self, *providers: dict[str, Any], models: Mapping[str, Sequence[str]] | None = None) -> None:
