@@ -6,14 +6,14 @@ that what the Edge keeps to itself (capacity, priority, queues, policy) is left 
 
 import hashlib
 import hmac
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import NodeId
 from iop_edge.schema import table
-from iop_edge.schema.values import ReadTree, Tree, plain
+from iop_edge.schema.values import ReadTree, ReferenceTree, Tree, below
 
 if TYPE_CHECKING:
     from iop_pb.iop.runtime.v1 import NodeConfigPayload
@@ -47,7 +47,12 @@ def node_payload(snapshot: Snapshot, node_id: str) -> "NodeConfigPayload":
     Raises:
         UnknownNodeError: the config has no such Node.
     """
-    return _message(payload_tree(snapshot, node_id))
+    payload = payload_tree(snapshot, node_id)
+    if snapshot.is_offline:
+        from iop_edge.schema.messages import without_unresolved
+
+        payload = without_unresolved(payload, PAYLOAD, payload_references(snapshot, node_id))
+    return _message(payload)
 
 
 def payload_trees(snapshot: Snapshot, node_ids: Collection[str]) -> dict[NodeId, Tree]:
@@ -56,7 +61,7 @@ def payload_trees(snapshot: Snapshot, node_ids: Collection[str]) -> dict[NodeId,
 
 
 def payload_tree(snapshot: Snapshot, node_id: str) -> Tree:
-    """Return the payload of one Node as a tree of the message, in which values still know what they came from.
+    """Return the payload of one Node as a tree of the message.
 
     Raises:
         UnknownNodeError: the config has no such Node.
@@ -65,6 +70,29 @@ def payload_tree(snapshot: Snapshot, node_id: str) -> Tree:
         if node["id"] == node_id:
             return _payload_tree(node)
     raise UnknownNodeError(node_id)
+
+
+def payload_references(snapshot: Snapshot, node_id: str) -> ReferenceTree:
+    """Return the references that the values in a Node's payload came from, in the shape of `payload_tree`."""
+    node: Any = below(snapshot.references.tree, "nodes", node_id)
+    payload = payload_tree(snapshot, node_id)
+    configs = table.message("AdapterConfig").fields
+    references: dict[str, Any] = {
+        "adapters": {
+            index: {
+                kind: _project(configs[kind].message(), below(node, "adapters", adapter["name"]))
+                for kind in adapter
+                if kind != "name"
+            }
+            for index, adapter in enumerate(payload.get("adapters", ()))
+        },
+        "resources": {
+            index: _project(table.message("Resource"), below(node, "providers", resource["provider_id"]))
+            for index, resource in enumerate(payload.get("resources", ()))
+        },
+        "runtime": _project(table.message("NodeRuntimeConfig"), below(node, "runtime")),
+    }
+    return cast("ReferenceTree", references)
 
 
 def encode(payload: ReadTree, key: bytes) -> EncodedPayload:
@@ -89,7 +117,7 @@ def _message(tree: ReadTree) -> "NodeConfigPayload":
 
 
 def _payload_tree(node: ReadTree) -> Tree:
-    adapters = sorted((_adapter(item) for item in node.get("adapters", ()) if plain(item["enabled"])), key=_name)
+    adapters = sorted((_adapter(item) for item in node.get("adapters", ()) if item["enabled"]), key=_name)
     running = {adapter["name"] for adapter in adapters}
     resources = sorted((_resource(item, running) for item in node.get("providers", ())), key=_provider_id)
     payload: Tree = {"node_id": node["id"], "runtime": _project(table.message("NodeRuntimeConfig"), node["runtime"])}
@@ -103,7 +131,7 @@ def _payload_tree(node: ReadTree) -> Tree:
 def _adapter(instance: ReadTree) -> Tree:
     """Return an instance with the one config of its type: the members of the oneof are named like the types."""
     adapter: Tree = {"name": instance["name"]}
-    config = table.message("AdapterConfig").fields.get(plain(instance["type"]))
+    config = table.message("AdapterConfig").fields.get(instance["type"])
     if config is not None:  # not so where the type is a reference that is left unresolved
         adapter[config.name] = _project(config.message(), instance)
     return adapter
@@ -118,7 +146,7 @@ def _resource(provider: ReadTree, running: Collection[str]) -> Tree:
     return resource
 
 
-def _project(message: table.Message, source: ReadTree) -> Tree:
+def _project(message: table.Message, source: Mapping[Any, Any]) -> Tree:
     return {name: _value(field, source[name]) for name, field in message.fields.items() if name in source}
 
 

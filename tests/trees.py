@@ -3,9 +3,48 @@
 from collections.abc import Iterator
 from typing import Any
 
+from iop_edge.config.marks import UNRESOLVED, Sourced
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.schema import table
 from iop_edge.schema.paths import schema_names
-from iop_edge.schema.values import Tree
+from iop_edge.schema.values import Reference, References, ReferenceTree, Tree, entries
+
+
+def snapshot(tree: Tree) -> Snapshot:
+    """A snapshot of a tree, in which `Sourced` stands for a value that came from a reference."""
+    values, references = apart(tree, table.root())
+    return Snapshot(values, References(references), is_offline=any(value is UNRESOLVED for value in _sources(tree)))
+
+
+def apart(tree: Tree, message: table.Message) -> tuple[Tree, ReferenceTree]:
+    """The values of a tree, and the references that they came from."""
+    both = {name: _apart(value, message.fields[name]) for name, value in tree.items()}
+    references: dict[str | int, Any] = {name: found for name, (_, found) in both.items() if found}
+    return {name: value for name, (value, _) in both.items()}, references
+
+
+def _apart(value: Any, field: table.Field) -> tuple[Any, Any]:
+    if isinstance(value, Sourced):
+        return value.plain(), Reference(value.reference, value.base_dir)
+    if field.is_message:
+        return apart(value, field.message())
+    if not isinstance(value, list | dict):
+        return value, {}
+    both = {
+        step: apart(item, field.message()) if field.kind is table.Kind.MESSAGE else _apart(item, field)
+        for step, item in entries(field, value).items()
+    }
+    values = {step: item for step, (item, _) in both.items()}
+    found = {step: references for step, (_, references) in both.items() if references}
+    return (list(values.values()) if isinstance(value, list) else values), found
+
+
+def _sources(value: Any) -> Iterator[object]:
+    if isinstance(value, Sourced):
+        yield value.value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _sources(item)
 
 
 def full_tree(message: table.Message | None = None) -> Tree:

@@ -10,7 +10,6 @@ from typing import Any, Final
 import httpx
 
 from iop_edge import Edge, Lease, Snapshot
-from iop_edge.schema.values import plain
 
 _OWN_HEADERS: Final = {
     "Accept": "*/*",
@@ -113,9 +112,9 @@ def _adapters(snapshot: Snapshot) -> dict[tuple[str, str], Adapter]:
 
 
 def _adapter(tree: Mapping[str, Any]) -> Adapter:
-    milliseconds = plain(tree.get("request_timeout_ms", 0))
+    milliseconds = tree.get("request_timeout_ms", 0)
     return Adapter(
-        base_url=plain(tree["base_url"]),
-        headers={name: plain(value) for name, value in tree.get("headers", {}).items()},
+        base_url=tree["base_url"],
+        headers=dict(tree.get("headers", {})),
         seconds=milliseconds / 1000 if milliseconds else None,
     )

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from iop_edge.config.marks import INVALID
+from iop_edge.config.marks import INVALID, Sourced
 from iop_edge.config.problems import Problem, Problems, known, told
 from iop_edge.schema import table
 from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import Path
-from iop_edge.schema.values import Sourced, Tree
+from iop_edge.schema.values import Tree
 
 FillAdapter = Callable[[Tree], Tree]
 """Gives an adapter instance its defaults."""

@@ -7,11 +7,12 @@ from functools import cache
 from typing import Any, Final
 
 from iop_edge.config.findings import Trail, to_path
+from iop_edge.config.marks import Sourced
 from iop_edge.config.problems import Problem, Problems
 from iop_edge.schema.formats import FORMATS
 from iop_edge.schema.redact import has_default, is_secret, may_hold_secret, reveals
 from iop_edge.schema.table import Field, Kind, Message
-from iop_edge.schema.values import Sourced, Tree
+from iop_edge.schema.values import Tree
 
 _is_usual_url: Final = FORMATS["http_url"].usual.fullmatch
 _HINT: Final = "write ${env:NAME} or ${file:PATH}, or set it in a private overlay"

@@ -10,14 +10,14 @@ from functools import cache
 from typing import Any
 
 from iop_edge.config import adapters
-from iop_edge.config.marks import INVALID
+from iop_edge.config.marks import INVALID, Sourced
 from iop_edge.config.positions import Moves
 from iop_edge.config.problems import Problems, known
 from iop_edge.schema import table
 from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.table import Field, Kind, Message
-from iop_edge.schema.values import Sourced, Tree
+from iop_edge.schema.values import Tree
 
 _Fill = Callable[[Tree], Tree]
 _Step = Callable[[Tree], None]

@@ -9,19 +9,19 @@ from iop_edge.config import credentials, layers
 from iop_edge.config.collector import collector_paused
 from iop_edge.config.decode import decode
 from iop_edge.config.decoded import Decoded
-from iop_edge.config.findings import Findings
+from iop_edge.config.findings import Findings, Trail
 from iop_edge.config.layers import Layer
 from iop_edge.config.normalize import normalize, sort_unordered
 from iop_edge.config.positions import Moves, Origins
 from iop_edge.config.problems import Problems
-from iop_edge.config.resolve import resolve
+from iop_edge.config.resolve import put_together, resolve, take_apart
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.config.validate import validate, warn
 from iop_edge.errors import ConfigError, Report, Violation
 from iop_edge.schema import table
 from iop_edge.schema.references import Resolver
-from iop_edge.schema.values import Tree
+from iop_edge.schema.values import References, Tree, inherited
 
 
 def load_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Snapshot:
@@ -39,7 +39,10 @@ def load_sources(sources: Sequence[Source], resolver: Resolver | None, limits: L
         outcome = _load(sources, resolver, limits)
         if not outcome.is_sound:
             raise ConfigError(outcome.report())
-        return Snapshot(outcome.tree, _LaterWarnings(outcome))
+        references = take_apart(outcome.tree, outcome.places, outcome.moves)
+        is_offline = resolver is None and bool(references)
+        warnings = _LaterWarnings(outcome, references, is_offline=is_offline)
+        return Snapshot(outcome.tree, references, warnings, is_offline=is_offline)
 
 
 def check_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Report:
@@ -48,19 +51,25 @@ def check_sources(sources: Sequence[Source], resolver: Resolver | None, limits: 
         return _load(sources, resolver, limits).report()
 
 
-def snapshot_of(tree: Tree) -> Snapshot:
+def snapshot_of(tree: Tree, *origins: Snapshot) -> Snapshot:
     """Return the snapshot of a tree that is normalized already, after validating it.
+
+    Args:
+        tree: the tree.
+        origins: what it was put together from: its values have the references that they have there.
 
     Raises:
         ConfigError: the tree breaks a rule. Its violations have no places in files.
     """
+    parts = [(origin.tree, origin.references.tree) for origin in origins]
+    references = References(inherited(tree, table.root(), parts))
     problems = Problems()
-    validate(tree, problems)
+    validate(put_together(tree, references, is_offline=False), problems)
     if problems.total:
         from iop_edge.config.reporting import bare_report
 
         raise ConfigError(bare_report(problems))
-    return Snapshot(tree)
+    return Snapshot(tree, references)
 
 
 class _Outcome:
@@ -71,6 +80,7 @@ class _Outcome:
         self.limits = limits
         self.problems = Problems()
         self.tree: Tree = {}
+        self.places: Sequence[Trail] = ()
         self.moves = Moves()
 
     @property
@@ -93,14 +103,16 @@ class _LaterWarnings:
     Few loads are asked for them. Until then the bytes of the files are kept, but not the trees that were made of them.
     """
 
-    def __init__(self, outcome: _Outcome) -> None:
+    def __init__(self, outcome: _Outcome, references: References, *, is_offline: bool) -> None:
         self._sources = tuple(file.source for file in outcome.decoded)
         self._limits = outcome.limits
         self._moves = outcome.moves
         self._tree = outcome.tree
+        self._references = references
+        self._is_offline = is_offline
 
     def __iter__(self) -> Iterator[Violation]:
-        warnings = warn(self._tree)
+        warnings = warn(put_together(self._tree, self._references, is_offline=self._is_offline))
         if not warnings.total:
             return iter(())
         from iop_edge.config.reporting import placed_warnings
@@ -121,7 +133,7 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
         # What the unreadable file would have brought is unknown: nothing can be said of the whole.
         return outcome
     tree = layers.merge(_layers(decoded), table.root(), problems)
-    tree = resolve(tree, table.root(), resolver, problems)
+    tree, outcome.places = resolve(tree, table.root(), resolver, problems)
     outcome.tree, outcome.moves = normalize(tree, problems)
     validate(outcome.tree, problems)
     if outcome.is_sound:

@@ -8,12 +8,11 @@ import json
 from collections import Counter
 from typing import Any, Final, NamedTuple
 
-from iop_edge.config.marks import INVALID
+from iop_edge.config.marks import INVALID, UNRESOLVED, Sourced
 from iop_edge.errors import MAX_LISTED, MAX_TEXT, shortened
 from iop_edge.schema.paths import Path
 from iop_edge.schema.redact import is_secret, reveals
 from iop_edge.schema.table import Field
-from iop_edge.schema.values import UNRESOLVED, Sourced
 
 _LONGEST_SHOWN: Final = 60
 

@@ -1,18 +1,22 @@
 """Resolves the references in a tree (CFG-06).
 
 Runs after merging, so that what an overlay replaces need not resolve, and after parsing, so that no value changes the
-structure.
+structure. While the loader works, a value and its reference stand together (`Sourced`), so that a report can name the
+reference; a snapshot keeps them apart.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from iop_edge.config.findings import Trail, to_path
-from iop_edge.config.marks import INVALID
+from iop_edge.config.marks import INVALID, UNRESOLVED, Sourced
+from iop_edge.config.positions import Moves
 from iop_edge.config.problems import Problem, Problems
 from iop_edge.config.scalars import ScalarError, from_text
+from iop_edge.schema import table
+from iop_edge.schema.paths import Step
 from iop_edge.schema.redact import is_secret
 from iop_edge.schema.references import (
     Part,
@@ -23,17 +27,92 @@ from iop_edge.schema.references import (
     parse,
 )
 from iop_edge.schema.table import Field, Kind, Message
-from iop_edge.schema.values import Sourced, Tree
+from iop_edge.schema.values import ReadTree, Reference, References, Tree, rewritten
 
 
-def resolve(tree: Tree, message: Message, resolver: Resolver | None, problems: Problems) -> Tree:
-    """Return the tree with its references resolved; the tree that comes in stays as it is.
+class Resolved(NamedTuple):
+    """A tree whose references are resolved, and the places of those that were."""
+
+    tree: Tree
+    places: Sequence[Trail]
+
+
+def resolve(tree: Tree, message: Message, resolver: Resolver | None, problems: Problems) -> Resolved:
+    """Resolve the references of a tree; the tree that comes in stays as it is.
 
     Without a resolver they stay unresolved, but what is wrong with their form and place is found all the same. What
     does not resolve becomes `INVALID`.
     """
-    resolved: Tree = _resolution_of(message)(_Run(resolver, problems), tree, None)
-    return resolved
+    run = _Run(resolver, problems)
+    resolved: Tree = _resolution_of(message)(run, tree, None)
+    return Resolved(resolved, run.places)
+
+
+def take_apart(tree: Tree, places: Iterable[Trail], moves: Moves) -> References:
+    """Leave the values alone in a normalized tree, in place, and return the references that they came from.
+
+    Args:
+        tree: the tree. In one that breaks rules, values at places that no sound tree has keep their references.
+        places: where it had references when they were resolved.
+        moves: what has moved since.
+    """
+    references: dict[Step, Any] = {}
+    made = {(node, provider): instance for (node, instance), provider in moves.made.items()}
+    for place in places:
+        steps = _steps(place)
+        _take_apart(tree, steps, references)
+        instance = made.get((steps[1], steps[3])) if len(steps) > 4 and steps[2] == "providers" else None
+        if instance is not None:
+            # Moved, or in both: the type of the provider is that of the instance too.
+            _take_apart(tree, [*steps[:2], "adapters", instance, *steps[4:]], references)
+    return References(references)
+
+
+def put_together(tree: ReadTree, references: References, *, is_offline: bool) -> Tree:
+    """Return a copy of a tree in which values stand with their references again, as rules and reports take them."""
+
+    def sourced(_field: Field, value: Any, reference: Reference) -> Sourced:
+        return Sourced(reference.text, UNRESOLVED if is_offline else value, reference.base_dir)
+
+    return rewritten(tree, table.root(), references.tree, sourced)
+
+
+def _steps(trail: Trail) -> list[Any]:
+    steps: list[Any] = []
+    while trail is not None:
+        trail, step, _ = trail
+        steps.append(step)
+    return steps[::-1]
+
+
+def _take_apart(tree: Tree, steps: Sequence[Any], references: dict[Step, Any]) -> None:
+    """Take one value from its reference; of a list of scalars, which may have been sorted since, all of them."""
+    owner: Any = tree
+    keys: list[Any] = []
+    fields: Mapping[str, Field] = table.root().fields
+    field: Field | None = None
+    for step in steps[:-1]:
+        key = step
+        if field is None:
+            field = fields[step]
+            owner = owner.get(step)
+        else:
+            owner = owner[step]
+            identity = field.message().identity
+            key = step if identity is None or owner is INVALID else owner.get(identity.name)
+        if owner.__class__ not in (dict, list) or key.__class__ not in (str, int):
+            return
+        keys.append(key)
+        if owner.__class__ is dict and field.kind is Kind.MESSAGE:
+            fields, field = field.message().fields, None
+    for step in range(len(owner)) if owner.__class__ is list else steps[-1:]:
+        value = owner[step] if owner.__class__ is list else owner.get(step)
+        if value.__class__ is Sourced:
+            owner[step] = value.plain()
+            below: dict[Step, Any] = references
+            for key in keys:
+                below = below.setdefault(key, {})
+            below[step] = Reference(value.reference, value.base_dir)
 
 
 _Resolve = Callable[["_Run", Any, Trail], Any]
@@ -114,6 +193,7 @@ class _Run:
     def __init__(self, resolver: Resolver | None, problems: Problems) -> None:
         self._resolver = resolver
         self._problems = problems
+        self.places: list[Trail] = []
         self._known: dict[tuple[str, str, Field], Any] = {}
 
     def sourced(self, value: Sourced, field: Field, trail: Trail) -> Any:
@@ -124,6 +204,8 @@ class _Run:
             known = self._sourced(value, field, trail)
             if known is not INVALID:  # a fault is reported at each of its places
                 self._known[key] = known
+        if known.__class__ is Sourced:
+            self.places.append(trail)
         return known
 
     def _sourced(self, value: Sourced, field: Field, trail: Trail) -> Any:

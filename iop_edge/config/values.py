@@ -11,12 +11,12 @@ from iop_edge.config.events import ALIASES, Event, EventReader
 from iop_edge.config.findings import Findings, Trail
 from iop_edge.config.keys import map_key_trail
 from iop_edge.config.mappings import CASELESS_KEYS, MAP_KEYS, MappingReader, Seen
-from iop_edge.config.marks import INVALID, UNSET
+from iop_edge.config.marks import INVALID, UNRESOLVED, UNSET, Sourced
 from iop_edge.config.plans import Shape, Slot
 from iop_edge.config.scalars import SUSPECT_STARTS, ScalarError, is_null
 from iop_edge.config.source import Source
 from iop_edge.schema.references import holds_reference
-from iop_edge.schema.values import REDACTED, UNRESOLVED, Sourced
+from iop_edge.schema.values import REDACTED
 
 NOTHING: Final = object()
 """The value of a null: the field is not set."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from iop_edge.clock import Clock
-from iop_edge.config.dump import dump_for_history
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.proposal import Proposal, is_refused, propose, stale_expectations, with_reports
 from iop_edge.edge.running import Running
@@ -238,7 +237,7 @@ def fault_text(error: Exception) -> str:
 
 
 def _applied(running: Running, options: RefreshOptions) -> Applied:
-    text = dump_for_history(running.snapshot.tree)
+    text = running.snapshot.dump_for_history()
     return Applied(running.revision, running.config_hash, text, is_confirmed=not options.confirm_within_ms)
 
 

@@ -14,7 +14,7 @@ from iop_edge.config.files import FileResolver
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.confirmation import Confirmation
 from iop_edge.edge.coordinator import Coordinator, Load, Origin, Request
-from iop_edge.edge.restore import present_secrets, restore
+from iop_edge.edge.restore import present_secrets, restore, secrets_of
 from iop_edge.edge.running import ConfigFiles, Running, rejection, require_resolved, startup, targets
 from iop_edge.edge.status import Counters, Drift, MetricsSnapshot, drift, status_of
 from iop_edge.errors import EdgeError, Violation
@@ -284,8 +284,9 @@ class Edge:
         if applied is None:
             raise rejection("rollback.revision", f"the history has no revision {revision}")
         # An Edge without files has its secrets from its program: they are in the running config.
-        given = self.snapshot.tree if self._files is None else present_secrets(self._files)
-        return restore(applied, given, FileResolver())
+        files, running = self._files, self.snapshot
+        secrets = secrets_of(running.tree, running.references) if files is None else present_secrets(files)
+        return restore(applied, secrets, FileResolver())
 
     def _invalid_mode(self) -> RefreshResult:
         words = " or ".join(Mode)

@@ -1,6 +1,6 @@
 """What a candidate would do to an Edge: one planner behind dry run and apply (REF-06)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from iop_edge.config.pipeline import snapshot_of
@@ -14,7 +14,7 @@ from iop_edge.refresh.plan import Plan, plan
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport, RefreshOptions, RefreshResult, Status
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.references import FileReference, parse
-from iop_edge.schema.values import ReadTree, Sourced, Tree
+from iop_edge.schema.values import ReadTree, Reference, below
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,8 @@ def _needs_restart(reports: Iterable[NodeReport]) -> bool:
 def _live_only(result: RefreshResult, planned: Plan, running: Running, candidate: Snapshot, key: bytes) -> Proposal:
     """Propose the running config with the live changes of the candidate (REF-07)."""
     try:
-        merged = snapshot_of(merge(running.snapshot.tree, candidate.tree, planned.live_masks))
+        tree = merge(running.snapshot.tree, candidate.tree, planned.live_masks)
+        merged = snapshot_of(tree, running.snapshot, candidate)
     except ConfigError as error:
         # The candidate itself is valid: that its live part is not valid alone is no reason to reject it.
         return Proposal(replace(result, warnings=(*result.warnings, *_of_live_part(error))))
@@ -152,27 +153,32 @@ def with_reloaded_tls(running: Snapshot, candidate: Snapshot) -> Snapshot:
     another text inline, is a change like any other.
     """
     tree = running.tree
-    listen = _reloaded(tree["listen"], candidate.tree["listen"])
+    listen = _reloaded(tree["listen"], candidate.tree["listen"], _same_files(running, candidate, "listen"))
     theirs = {node["id"]: node for node in nodes(candidate)}
     ours = nodes(running)
-    reloaded = [_reloaded(node, theirs.get(node["id"], {})) for node in ours]
+    reloaded = [
+        _reloaded(node, theirs.get(node["id"], {}), _same_files(running, candidate, "nodes", node["id"]))
+        for node in ours
+    ]
     if listen is tree["listen"] and all(new is old for new, old in zip(reloaded, ours, strict=True)):
         return running
-    return Snapshot({**tree, "listen": listen, **({"nodes": reloaded} if reloaded else {})})
+    return Snapshot({**tree, "listen": listen, **({"nodes": reloaded} if reloaded else {})}, running.references)
 
 
-def _reloaded(owner: ReadTree, candidate: ReadTree) -> ReadTree:
+def _reloaded(owner: ReadTree, candidate: ReadTree, same_files: Collection[str]) -> ReadTree:
     ours, theirs = owner.get("tls"), candidate.get("tls")
     if not ours or not theirs or ours == theirs:
         return owner
-    tls: Tree = {name: theirs[name] if _same_file(value, theirs.get(name)) else value for name, value in ours.items()}
-    return {**owner, "tls": tls}
+    return {**owner, "tls": {**ours, **{name: theirs[name] for name in same_files}}}
 
 
-def _same_file(ours: object, theirs: object) -> bool:
-    return (
-        isinstance(ours, Sourced)
-        and isinstance(theirs, Sourced)
-        and (ours.reference, ours.base_dir) == (theirs.reference, theirs.base_dir)
-        and any(isinstance(part, FileReference) for part in parse(ours.reference))
-    )
+def _same_files(running: Snapshot, candidate: Snapshot, *owner: str) -> Collection[str]:
+    """Return the names of the TLS texts that both configs take from the same files."""
+    ours, theirs = (below(each.references.tree, *owner, "tls") for each in (running, candidate))
+    return [
+        str(name)
+        for name, found in ours.items()
+        if isinstance(found, Reference)
+        and found == theirs.get(name)
+        and any(isinstance(part, FileReference) for part in parse(found.text))
+    ]

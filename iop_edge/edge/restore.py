@@ -4,9 +4,9 @@ History holds no raw secret. References are resolved again; a secret that stood 
 same path of the present overlays.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -17,7 +17,7 @@ from iop_edge.config.layers import Layer, merge
 from iop_edge.config.normalize import normalize
 from iop_edge.config.pipeline import load_sources
 from iop_edge.config.problems import Problems
-from iop_edge.config.resolve import resolve
+from iop_edge.config.resolve import resolve, take_apart
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.edge.running import ConfigFiles
@@ -26,16 +26,26 @@ from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.redact import is_secret
 from iop_edge.schema.references import Resolver, absolute_files, escape
-from iop_edge.schema.values import REDACTED, ReadTree, Sourced, plain
+from iop_edge.schema.values import (
+    NONE_BELOW,
+    REDACTED,
+    ReadTree,
+    Reference,
+    References,
+    ReferenceTree,
+    Tree,
+    below,
+    reference,
+)
 from iop_edge.store.history import Applied
 
 
-def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot:
+def restore(applied: Applied, secrets: Mapping[Path, str], resolver: Resolver) -> Snapshot:
     """Load the config of an old revision.
 
     Args:
         applied: the revision, from the history.
-        secrets: a config tree that holds the present raw secrets.
+        secrets: the present secrets, as `secrets_of` or `present_secrets` returns them.
         resolver: what references resolve against now.
 
     Raises:
@@ -43,7 +53,7 @@ def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot
     """
     # Our own dump: plain YAML without tags, so that loading it runs nothing.
     kept: dict[str, Any] = yaml.load(applied.text, yaml.CSafeLoader)
-    missing = [_missing(applied.revision, path) for path in _fill(kept, table.root(), secrets, ROOT)]
+    missing = [_missing(applied.revision, path) for path in _fill(kept, table.root(), secrets)]
     if missing:
         raise ConfigError(Report(violations=tuple(missing), total=len(missing)))
     name = f"revision {applied.revision}"
@@ -53,11 +63,11 @@ def restore(applied: Applied, secrets: ReadTree, resolver: Resolver) -> Snapshot
     except ConfigError as error:
         found = _without_positions(error.violations, name)
         raise ConfigError(Report(found, _without_positions(error.report.warnings, name), error.total)) from None
-    return Snapshot(snapshot.tree, _without_positions(snapshot.warnings, name))
+    return Snapshot(snapshot.tree, snapshot.references, _without_positions(snapshot.warnings, name))
 
 
-def present_secrets(files: ConfigFiles) -> ReadTree:
-    """Return what the private overlays hold now, normalized: paths in the history are those of a normalized config.
+def present_secrets(files: ConfigFiles) -> dict[Path, str]:
+    """Return the secrets of the private overlays by path: one in a normalized config, as paths in the history are.
 
     An overlay that cannot be read or breaks a rule by itself is skipped, and so is a reference that does not resolve.
     """
@@ -68,9 +78,9 @@ def present_secrets(files: ConfigFiles) -> ReadTree:
             layers.append(Layer(decoded.tree, private=True))
     # An overlay is not a whole config: problems of the whole mean nothing here.
     ignored = Problems()
-    merged = resolve(merge(layers, table.root(), ignored), table.root(), FileResolver(), ignored)
-    tree, _ = normalize(merged, ignored)
-    return tree
+    merged, places = resolve(merge(layers, table.root(), ignored), table.root(), FileResolver(), ignored)
+    tree, moves = normalize(merged, ignored)
+    return secrets_of(tree, take_apart(tree, places, moves))
 
 
 def _without_positions(violations: Iterable[Violation], name: str) -> tuple[Violation, ...]:
@@ -88,52 +98,64 @@ def _missing(revision: int, path: Path) -> Violation:
     )
 
 
-def _fill(kept: dict[str, Any], message: table.Message, secrets: ReadTree, path: Path) -> Iterator[Path]:
-    """Put secrets back where they were left out of a message; yield the paths of those that are missing."""
-    for name, value in kept.items():
-        field = message.fields[name]
-        here, present = path.child(name), secrets.get(name)
-        if field.is_message_list:
-            yield from _fill_items(value, field.message(), present or [], here)
-        elif field.is_message:
-            yield from _fill(value, field.message(), present or {}, here)
-        elif field.kind is table.Kind.MAP:
-            yield from _fill_entries(value, field, present or {}, here)
-        elif value == REDACTED:
-            if _is_given(present, field):
-                kept[name] = _as_written(present)
-            else:
-                yield here
+def secrets_of(tree: ReadTree, references: References) -> dict[Path, str]:
+    """Return the secrets of a config by path, as they are written: raw ones, or references that hold anywhere."""
+    secrets = {}
+    for leaf in _leaves(tree, table.root(), references.tree):
+        value = leaf.value
+        # A URL without a secret cannot stand for one that had one.
+        if isinstance(value, str) and is_secret(leaf.field, value, leaf.map_key):
+            found = leaf.reference
+            secrets[leaf.path] = absolute_files(found.text, found.base_dir) if found else escape(value)
+    return secrets
 
 
-def _fill_items(kept: list[Any], message: table.Message, present: list[Any], path: Path) -> Iterator[Path]:
-    identity = message.identity
-    if identity is None:
-        return
-    by_identity = {item[identity.name]: item for item in present if identity.name in item}
-    for item in kept:
-        key = item[identity.name]
-        yield from _fill(item, message, by_identity.get(key, {}), path.key(key))
+def _fill(kept: Tree, message: table.Message, secrets: Mapping[Path, str]) -> Iterator[Path]:
+    """Put secrets back where they were left out of a config; yield the paths of those that are missing."""
+    for leaf in _leaves(kept, message):
+        if leaf.value != REDACTED:
+            continue
+        secret = secrets.get(leaf.path)
+        if secret is None:
+            yield leaf.shown_path
+        else:
+            leaf.owner[leaf.name] = secret
 
 
-def _fill_entries(kept: dict[str, Any], field: table.Field, present: ReadTree, path: Path) -> Iterator[Path]:
-    by_name = {key.lower(): value for key, value in present.items()}
-    for key, value in kept.items():
-        if value == REDACTED:
-            secret = by_name.get(key.lower())
-            if _is_given(secret, field, key):
-                kept[key] = _as_written(secret)
-            else:
-                yield path.key(key)
+class _Leaf(NamedTuple):
+    """A scalar, or a value of a map. `path` is the same for all spellings of a header's name."""
+
+    owner: Any
+    name: str
+    field: table.Field
+    path: Path
+    shown_path: Path
+    reference: Reference | None
+    map_key: str = ""
+
+    @property
+    def value(self) -> Any:
+        """The value."""
+        return self.owner[self.name]
 
 
-def _is_given(present: Any, field: table.Field, map_key: str = "") -> bool:
-    """Tell whether a present value is a secret: a URL without one cannot replace a URL with one."""
-    value = plain(present)
-    return isinstance(value, str) and is_secret(field, value, map_key)
-
-
-def _as_written(secret: Any) -> str:
-    if isinstance(secret, Sourced):
-        return absolute_files(secret.reference, secret.base_dir)
-    return escape(str(secret))
+def _leaves(
+    tree: ReadTree, message: table.Message, references: ReferenceTree = NONE_BELOW, path: Path = ROOT
+) -> Iterator[_Leaf]:
+    """Yield the leaves of a tree. In the tree of an overlay alone, items and values may be marked as invalid."""
+    for name, value in tree.items():
+        field, here, found = message.fields[name], path.child(name), below(references, name)
+        if field.is_scalar:
+            yield _Leaf(tree, name, field, here, here, reference(references, name))
+        elif field.kind is table.Kind.MAP and isinstance(value, dict):
+            for key in value:
+                folded = key.lower() if field.caseless_keys else key
+                yield _Leaf(value, key, field, here.key(folded), here.key(key), reference(found, key), key)
+        elif field.is_message and isinstance(value, dict):
+            yield from _leaves(value, field.message(), found, here)
+        elif field.is_message_list and isinstance(value, list):
+            identity = field.message().identity
+            for item in value:
+                key = item.get(identity.name) if identity and isinstance(item, dict) else None
+                if isinstance(key, str):
+                    yield from _leaves(item, field.message(), below(found, key), here.key(key))

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from iop_edge.clock import Clock
-from iop_edge.config.dump import dump_for_history
 from iop_edge.config.files import FileResolver
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
@@ -20,7 +19,7 @@ from iop_edge.push.model import Desired, Target
 from iop_edge.refresh.result import Attempt, Status, Trigger
 from iop_edge.requests.policy import RequestPolicy
 from iop_edge.schema.references import FileReference, ReferenceFailure, Resolver, lookup, parse
-from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced, plain
+from iop_edge.schema.values import ReadTree, Reference, ReferenceTree, below, reference
 from iop_edge.store.history import Applied, Store
 from iop_edge.transport.renewal import TlsSource
 
@@ -109,7 +108,7 @@ def startup(snapshot: Snapshot, store: Store, clock: Clock) -> Running:
     )
     if newest is not None and not newest.is_confirmed:
         _end_confirmation(newest, store, is_kept=not is_new)
-    store.record(attempt, Applied(revision, config_hash, dump_for_history(snapshot.tree)) if is_new else None)
+    store.record(attempt, Applied(revision, config_hash, snapshot.dump_for_history()) if is_new else None)
     return running
 
 
@@ -128,19 +127,11 @@ def require_resolved(snapshot: Snapshot) -> Snapshot:
     Raises:
         ConfigError: it holds an unresolved reference.
     """
-    if _is_unresolved(snapshot.tree):
+    if snapshot.is_offline:
         raise rejection(
             "reference.unresolved", "the config was loaded offline: its references have no values", "load it online"
         )
     return snapshot
-
-
-def _is_unresolved(value: Any) -> bool:
-    if isinstance(value, Sourced):
-        return value.value is UNRESOLVED
-    if isinstance(value, dict):
-        return any(map(_is_unresolved, value.values()))
-    return isinstance(value, list) and any(map(_is_unresolved, value))
 
 
 def rejection(rule: str, message: str, hint: str = "") -> ConfigError:
@@ -153,9 +144,9 @@ def targets(snapshot: Snapshot) -> Iterator[Target]:
     for node in nodes(snapshot):
         yield Target(
             node_id=NodeId(node["id"]),
-            address=plain(node["address"]),
-            token=plain(node.get("token", "")),
-            tls=tls_source(node),
+            address=node["address"],
+            token=node.get("token", ""),
+            tls=tls_source(node, below(snapshot.references.tree, "nodes", node["id"])),
         )
 
 
@@ -164,26 +155,30 @@ def nodes(snapshot: Snapshot) -> tuple[Mapping[str, Any], ...]:
     return tuple(snapshot.tree.get("nodes", ()))
 
 
-def tls_source(owner: ReadTree) -> TlsSource | None:
+def tls_source(owner: ReadTree, references: ReferenceTree) -> TlsSource | None:
     """Return a function that reads the TLS texts of a Node or a listener; None means plain text.
 
     Files are read again for each connection, so that a new certificate needs no restart.
+
+    Args:
+        owner: the Node or listener.
+        references: what its values came from.
     """
     given = owner.get("tls")
-    return partial(_read_tls, given, FileResolver()) if given else None
+    return partial(_read_tls, given, below(references, "tls"), FileResolver()) if given else None
 
 
-def _read_tls(given: ReadTree, resolver: Resolver) -> Tls:
-    texts = {name: _tls_text(name, value, resolver) for name, value in given.items()}
+def _read_tls(given: ReadTree, references: ReferenceTree, resolver: Resolver) -> Tls:
+    texts = {name: _tls_text(name, value, reference(references, name), resolver) for name, value in given.items()}
     return Tls(**{field.name: texts.get(field.name, "") for field in fields(Tls)})
 
 
-def _tls_text(name: str, value: object, resolver: Resolver) -> str:
-    parts = parse(value.reference) if isinstance(value, Sourced) else ()
-    if not isinstance(value, Sourced) or not any(isinstance(part, FileReference) for part in parts):
-        return str(plain(value))
+def _tls_text(name: str, value: str, written: Reference | None, resolver: Resolver) -> str:
+    parts = parse(written.text) if written else ()
+    if written is None or not any(isinstance(part, FileReference) for part in parts):
+        return value
     try:
-        text = "".join(part if isinstance(part, str) else lookup(part, value.base_dir, resolver) for part in parts)
+        text = "".join(part if isinstance(part, str) else lookup(part, written.base_dir, resolver) for part in parts)
     except ReferenceFailure as failure:
         raise TlsError(f"tls: {name}: {failure}") from None
     if not text:

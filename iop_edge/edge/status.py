@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
 from iop_edge.clock import Clock
@@ -20,7 +20,7 @@ from iop_edge.pool.status import ProviderStatus
 from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Change, Mode, RefreshResult, Status
-from iop_edge.schema.values import Sourced
+from iop_edge.schema.values import ReadTree, ReferenceTree, below, reference
 
 PUSH_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 WAIT_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -62,7 +62,9 @@ def status_of(
         drift_error=error,
         pending=pending,
         nodes=tuple(
-            _node_status(node, states.get(node["id"], NodeState()))
+            _node_status(
+                node, below(running.snapshot.references.tree, "nodes", node["id"]), states.get(node["id"], NodeState())
+            )
             for node in sorted(nodes(running.snapshot), key=lambda node: str(node["id"]))
         ),
         providers=tuple(sorted(providers, key=lambda provider: provider.provider_id)),
@@ -71,11 +73,11 @@ def status_of(
     )
 
 
-def _node_status(node: Mapping[str, Any], state: NodeState) -> NodeStatus:
+def _node_status(node: ReadTree, references: ReferenceTree, state: NodeState) -> NodeStatus:
     return NodeStatus(
         node_id=node["id"],
-        alias=_shown(node.get("alias", "")),
-        address=_shown(node["address"]),
+        alias=_shown(node, "alias", references),
+        address=_shown(node, "address", references),
         connection=NodeConnection(state.connection.value),
         generation=state.generation,
         revision=state.revision,
@@ -84,8 +86,9 @@ def _node_status(node: Mapping[str, Any], state: NodeState) -> NodeStatus:
     )
 
 
-def _shown(value: Any) -> str:
-    return value.reference if isinstance(value, Sourced) else str(value)
+def _shown(node: ReadTree, name: str, references: ReferenceTree) -> str:
+    found = reference(references, name)
+    return found.text if found else str(node.get(name, ""))
 
 
 class Histogram:

@@ -8,7 +8,7 @@ from typing import Final, Self
 from iop_edge.config.adapters import meant_by_type
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import AdapterName, DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey, Target
-from iop_edge.schema.values import ReadTree, plain
+from iop_edge.schema.values import ReadTree
 
 _NO_HEALTH_CHECK: Final = "none"
 _DEFAULT_LIMIT: Final = 100
@@ -109,18 +109,18 @@ def _providers(node: ReadTree) -> Iterator[Provider]:
             id=ProviderId(provider["id"]),
             node_id=NodeId(node["id"]),
             adapter=AdapterName(adapter),
-            category=plain(provider["category"]),
-            models=tuple(plain(name) for name in provider["models"]),
-            enabled=plain(provider["enabled"]),
-            capacity=plain(provider["capacity"]),
-            priority=plain(provider["priority"]),
-            watched=plain(provider["health"]["mode"]) != _NO_HEALTH_CHECK,
+            category=provider["category"],
+            models=tuple(provider["models"]),
+            enabled=provider["enabled"],
+            capacity=provider["capacity"],
+            priority=provider["priority"],
+            watched=provider["health"]["mode"] != _NO_HEALTH_CHECK,
             queue=QueuePolicy.of(provider, instances.get(adapter, {})),
         )
 
 
 def _model_members(model: ReadTree) -> Members:
-    return tuple(Member(ProviderId(item["id"]), Target(plain(item["target"]))) for item in model.get("providers", ()))
+    return tuple(Member(ProviderId(item["id"]), Target(item["target"])) for item in model.get("providers", ()))
 
 
 def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple[RouteKey, Members]]:
@@ -129,7 +129,7 @@ def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple
     if not routes:
         return
     instances = [(node_id, item) for node_id, (node, _) in nodes.items() for item in node.get("adapters", ())]
-    enabled = {item["name"]: (node_id, item["name"]) for node_id, item in instances if plain(item["enabled"])}
+    enabled = {item["name"]: (node_id, item["name"]) for node_id, item in instances if item["enabled"]}
     every_name = {item["name"] for _, item in instances}
     by_type = meant_by_type(
         [route for route in routes if route["adapter"] not in every_name], [item for _, item in instances]
@@ -138,7 +138,7 @@ def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple
     typed = {route["model"]: homes[id(item)] for route, item in by_type}
     for route in routes:
         node_id, adapter = typed.get(route["model"]) or enabled[route["adapter"]]
-        target = plain(route["target"])
+        target = route["target"]
         yield (
             RouteKey(RouteId(route["model"])),
             tuple(
@@ -150,4 +150,4 @@ def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple
 
 
 def _first(name: str, *trees: ReadTree) -> int | None:
-    return next((plain(tree[name]) for tree in trees if name in tree), None)
+    return next((tree[name] for tree in trees if name in tree), None)

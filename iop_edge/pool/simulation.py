@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.errors import EdgeError
@@ -13,7 +13,6 @@ from iop_edge.pool.errors import NoProviderError, RefusalReason
 from iop_edge.pool.explain import DispatchExplanation, explain
 from iop_edge.pool.slots import Lease
 from iop_edge.pool.status import Health
-from iop_edge.schema.values import UNRESOLVED, ReadTree, plain
 
 _NOW: Final = 0.0
 _READ_OF_INSTANCES: Final = frozenset({"enabled", "max_queue", "queue_timeout_ms"})
@@ -45,7 +44,7 @@ def simulate(snapshot: Snapshot, load: Load, model: str) -> DispatchExplanation:
     Raises:
         SimulationError: the load cannot occur, or a reference that dispatch depends on is unresolved.
     """
-    for where in _unresolved(snapshot.tree):
+    for where in _unresolved(snapshot):
         raise SimulationError(f"dispatch depends on {where}, which is an unresolved reference")
     dispatcher = Dispatcher(lambda: _NOW, lambda _deadline: None)
     dispatcher.reconfigure(Catalogue.of(snapshot))
@@ -85,26 +84,15 @@ def _cannot_wait(count: int, provider_id: ProviderId, why: str) -> SimulationErr
     return SimulationError(f"{count} cannot wait for provider {provider_id!r}: {why}")
 
 
-def _unresolved(config: ReadTree) -> Iterator[str]:
+def _unresolved(snapshot: Snapshot) -> Iterator[str]:
     """Yield where references are unresolved, among what dispatch reads."""
-    for node in config.get("nodes", ()):
-        for provider in node.get("providers", ()):
-            yield from _unresolved_in(provider, f"provider {provider['id']!r}")
-        for instance in node.get("adapters", ()):
-            read = {name: value for name, value in instance.items() if name in _READ_OF_INSTANCES}
-            yield from _unresolved_in(read, f"adapter {instance['name']!r} of node {node['id']!r}")
-    for model in config.get("models", ()):
-        yield from _unresolved_in(model.get("providers", ()), f"model {model['id']!r}")
-    for route in config["openai"].get("model_routes", ()):
-        yield from _unresolved_in(route, f"route {route['model']!r}")
-
-
-def _unresolved_in(value: Any, of: str) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _unresolved_in(item, of if ", " in of else f"{of}, {name}")
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _unresolved_in(item, of)
-    elif plain(value) is UNRESOLVED:
-        yield of
+    for path in snapshot.references if snapshot.is_offline else ():
+        match [step.step for step in path.steps()]:
+            case ["nodes", _, "providers", provider, name, *_]:
+                yield f"provider {provider!r}, {name}"
+            case ["nodes", node, "adapters", instance, name, *_] if name in _READ_OF_INSTANCES:
+                yield f"adapter {instance!r} of node {node!r}, {name}"
+            case ["models", model, "providers", _, name]:
+                yield f"model {model!r}, {name}"
+            case ["openai", "model_routes", route, name]:
+                yield f"route {route!r}, {name}"

@@ -11,7 +11,7 @@ from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, RefreshResul
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_value
 from iop_edge.schema.table import RefreshClass
-from iop_edge.schema.values import REDACTED, ReadTree
+from iop_edge.schema.values import NONE_BELOW, REDACTED, ReadTree, References, below
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,9 @@ def plan(running: Snapshot, candidate: Snapshot) -> Plan:
     """
     differences = tuple(diff(running.tree, candidate.tree))
     touched = _touched(differences, ("Node", "Provider", "Model"))
+    changes = (_change(difference, running.references, candidate.references) for difference in differences)
     return Plan(
-        changes=tuple(sorted(map(_change, differences), key=lambda change: change.path)),
+        changes=tuple(sorted(changes, key=lambda change: change.path)),
         masks=masks(differences),
         changed_nodes=touched["Node"],
         changed_providers=touched["Provider"],
@@ -111,29 +112,37 @@ def _collect_within(message: table.Message, tree: ReadTree, found: dict[str, set
             _collect_within(inner, item, found)
 
 
-def _change(difference: Difference) -> Change:
+def _change(difference: Difference, before: References, after: References) -> Change:
     shown = _shown_value if difference.kind is ChangeKind.MODIFIED else _shown_entry
     return Change(
         path=str(difference.path),
         kind=difference.kind,
-        before=shown(difference, difference.before),
-        after=shown(difference, difference.after),
+        before=shown(difference, difference.before, before),
+        after=shown(difference, difference.after, after),
         refresh_class=refresh_class(difference.field),
     )
 
 
-def _shown_entry(difference: Difference, value: Any) -> Any:
-    return None if value is None else redact_value(difference.field, value, _map_key(difference))
+def _shown_entry(difference: Difference, value: Any, references: References) -> Any:
+    return None if value is None else _redacted(difference, value, references)
 
 
-def _shown_value(difference: Difference, value: Any) -> Any:
+def _shown_value(difference: Difference, value: Any, references: References) -> Any:
     if value is None:
         # A list has no presence: an unset one is empty.
         return [] if difference.field.repeated else None
-    shown = redact_value(difference.field, value, _map_key(difference))
+    shown = _redacted(difference, value, references)
     # A secret that changed shows its path, and no value on either side (CFG-08).
     return None if shown == REDACTED else shown
 
 
-def _map_key(difference: Difference) -> str:
-    return str(difference.path.step) if difference.path.is_key else ""
+def _redacted(difference: Difference, value: Any, references: References) -> Any:
+    field, path = difference.field, difference.path
+    owner, name = references.tree, str(path.step) if path.is_key else ""
+    for step in path.steps()[:-1]:
+        owner = below(owner, step.step)
+    if field.caseless_keys and path.is_key:
+        # The path may have the name as the other config writes it.
+        owner = {str(key).lower(): found for key, found in owner.items()}
+        return redact_value(field, value, name, owner.get(name.lower(), NONE_BELOW))
+    return redact_value(field, value, name, owner.get(path.step, NONE_BELOW))

@@ -5,7 +5,7 @@ from typing import Self
 
 from iop_edge.errors import RequestRefusedError
 from iop_edge.requests.facts import MAX_TOKENS, RequestFacts, is_token_count
-from iop_edge.schema.values import ReadTree, plain
+from iop_edge.schema.values import ReadTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class GenerationPolicy:
     def of(cls, model: ReadTree) -> Self:
         """Read the policy of a model group."""
         return cls(
-            context_window=plain(model.get("context_window_tokens")),
-            default_max=plain(model.get("default_max_tokens")),
-            min_max=plain(model.get("min_max_tokens")),
-            default_thinking=plain(model.get("default_thinking_token_budget")),
+            context_window=model.get("context_window_tokens"),
+            default_max=model.get("default_max_tokens"),
+            min_max=model.get("min_max_tokens"),
+            default_thinking=model.get("default_thinking_token_budget"),
         )
 
     def limits(self, facts: RequestFacts) -> tuple[int | None, int | None]:

@@ -11,7 +11,7 @@ from iop_edge.requests.facts import RequestFacts, is_token_count
 from iop_edge.requests.generation import GenerationPolicy, invalid_value
 from iop_edge.requests.principals import Principal, Principals
 from iop_edge.requests.provider_auth import ForwardedToken, ProviderAuth
-from iop_edge.schema.values import ReadTree, plain
+from iop_edge.schema.values import ReadTree
 
 _NOBODY: Final = Principal(PrincipalRef(""), "", TokenRef(""))
 _MAX_SHOWN: Final = 256
@@ -102,7 +102,7 @@ class _Served:
 
     @classmethod
     def of_model(cls, model: ReadTree) -> "_Served":
-        labels = {name: plain(value) for name, value in model.get("usage_attribution", {}).items()}
+        labels = dict(model.get("usage_attribution", {}))
         return cls(ModelKey(ModelId(model["id"])), GenerationPolicy.of(model), labels)
 
     @classmethod
@@ -138,7 +138,7 @@ class RequestPolicy:
             _served=served,
             _principals=Principals.of(front.get("principal_tokens", ())),
             _auth=ProviderAuth.of(front.get("provider_auth", {})),
-            _threshold=plain(tree["long_context_threshold_tokens"]),
+            _threshold=tree["long_context_threshold_tokens"],
         )
 
     def names(self) -> tuple[str, ...]:

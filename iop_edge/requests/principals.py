@@ -10,7 +10,7 @@ from iop_edge.config.headers import PRINCIPAL_HEADER
 from iop_edge.errors import RequestRefusedError
 from iop_edge.ids import PrincipalRef, TokenRef
 from iop_edge.requests.facts import RequestFacts
-from iop_edge.schema.values import ReadTree, plain
+from iop_edge.schema.values import ReadTree
 
 _SCHEME: Final = "bearer"
 
@@ -36,10 +36,10 @@ class Principals:
         return cls(
             tuple(
                 (
-                    bytes.fromhex(plain(entry["token_hash_sha256"])),
+                    bytes.fromhex(entry["token_hash_sha256"]),
                     Principal(
-                        PrincipalRef(plain(entry["principal_ref"])),
-                        plain(entry.get("principal_alias", "")),
+                        PrincipalRef(entry["principal_ref"]),
+                        entry.get("principal_alias", ""),
                         TokenRef(entry["token_ref"]),
                     ),
                 )

@@ -9,7 +9,7 @@ from iop_edge.errors import RequestRefusedError
 from iop_edge.ids import ProviderId
 from iop_edge.requests.facts import RequestFacts, Unstorable
 from iop_edge.requests.principals import Principals
-from iop_edge.schema.values import REDACTED, ReadTree, plain
+from iop_edge.schema.values import REDACTED, ReadTree
 
 _CATEGORY: Final = "api"
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
@@ -45,13 +45,13 @@ class ProviderAuth:
     @classmethod
     def of(cls, auth: ReadTree) -> Self | None:
         """Read the `provider_auth` of a config; None: nothing is forwarded."""
-        if plain(auth.get("enabled")) is not True:
+        if auth.get("enabled") is not True:
             return None
         return cls(
-            from_header=plain(auth["from_header"]),
-            target_header=plain(auth["target_header"]),
-            scheme=plain(auth["scheme"]),
-            required=plain(auth["required"]),
+            from_header=auth["from_header"],
+            target_header=auth["target_header"],
+            scheme=auth["scheme"],
+            required=auth["required"],
             providers=frozenset(map(ProviderId, auth.get("providers", ()))),
         )
 

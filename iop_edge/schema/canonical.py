@@ -12,7 +12,7 @@ from typing import Any
 
 from iop_edge.schema.redact import is_secret, may_hold_secret
 from iop_edge.schema.table import Field, Kind, Message
-from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced
+from iop_edge.schema.values import ReadTree
 
 
 def digest(tree: ReadTree, message: Message, key: bytes) -> str:
@@ -34,10 +34,6 @@ def _canonical(tree: ReadTree, message: Message, key: bytes) -> dict[str, Any]:
     for name, field in _careful(message):
         if name in form:
             form[name] = _value(form[name], field, key)
-    if Sourced in set(map(type, form.values())):
-        for name, value in form.items():
-            if value.__class__ is Sourced:
-                form[name] = _scalar(value, message.fields[name], key)
     return form
 
 
@@ -51,7 +47,7 @@ def _value(value: Any, field: Field, key: bytes) -> Any:
         return {fold(map_key): _scalar(item, field, key, map_key) for map_key, item in value.items()}
     if not field.repeated:
         return _scalar(value, field, key)
-    if may_hold_secret(field) or Sourced in set(map(type, value)):
+    if may_hold_secret(field):
         return [_scalar(item, field, key) for item in value]
     return value
 
@@ -64,11 +60,7 @@ def _items(items: list[ReadTree], message: Message, key: bytes) -> list[dict[str
 
 
 def _scalar(value: Any, field: Field, key: bytes, map_key: str = "") -> Any:
-    # A scalar never is an object in the form, so that neither of these two can be mistaken for a plain value.
-    if value.__class__ is Sourced:
-        if value.value is UNRESOLVED:
-            return {"reference": value.reference}
-        value = value.value
+    # A scalar never is an object in the form, so that this cannot be mistaken for a plain value.
     if may_hold_secret(field) and is_secret(field, str(value), map_key):
         return {"hmac": hmac.digest(key, str(value).encode(), "sha256").hex()}
     return value

@@ -10,16 +10,16 @@ from functools import cache
 from typing import Any, Final
 
 from iop_edge.schema import table
-from iop_edge.schema.messages import known_value, message_class
+from iop_edge.schema.messages import members, message_class
 from iop_edge.schema.table import Field, Kind
-from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced
+from iop_edge.schema.values import ReadTree
 from iop_edge.schema.wire import varint_bytes
 
 _Write = Callable[[Any, Callable[[bytes], None]], None]
 """Writes the value of a field, with its key."""
 
 _Raw = Callable[[Any], bytes]
-"""Returns one known value without a key."""
+"""Returns one value without a key."""
 
 _VARINT, _FIXED64, _LENGTH = 0, 1, 2
 _UNSIGNED: Final = (1 << 64) - 1
@@ -59,20 +59,17 @@ def _write(field: Field, *, has_presence: bool) -> _Write:
         return _write_messages(field)
     wire_type, raw = _raw(field)
     if not field.repeated:
-        return _write_scalar(field, varint_bytes(field.number << 3 | wire_type), raw, has_presence=has_presence)
+        return _write_scalar(varint_bytes(field.number << 3 | wire_type), raw, has_presence=has_presence)
     if wire_type == _LENGTH:
         return _write_texts(field, raw)
     return _write_packed(field, raw)
 
 
-def _write_scalar(field: Field, key: bytes, raw: _Raw, *, has_presence: bool) -> _Write:
-    is_enum = field.kind is Kind.ENUM
-
+def _write_scalar(key: bytes, raw: _Raw, *, has_presence: bool) -> _Write:
     def write(value: Any, append: Callable[[bytes], None]) -> None:
-        known = known_value(value, field) if is_enum or value.__class__ is Sourced else value
-        if known is not UNRESOLVED and (has_presence or known):
+        if has_presence or value:
             append(key)
-            append(raw(known))
+            append(raw(value))
 
     return write
 
@@ -81,9 +78,9 @@ def _write_texts(field: Field, raw: _Raw) -> _Write:
     key = varint_bytes(field.number << 3 | _LENGTH)
 
     def write(values: Any, append: Callable[[bytes], None]) -> None:
-        for known in _all_known(values, field):
+        for value in values:
             append(key)
-            append(raw(known))
+            append(raw(value))
 
     return write
 
@@ -92,16 +89,12 @@ def _write_packed(field: Field, raw: _Raw) -> _Write:
     key = varint_bytes(field.number << 3 | _LENGTH)
 
     def write(values: Any, append: Callable[[bytes], None]) -> None:
-        packed = b"".join(map(raw, _all_known(values, field)))
+        packed = b"".join(map(raw, values))
         if packed:
             append(key)
             append(_sized(packed))
 
     return write
-
-
-def _all_known(values: Any, field: Field) -> list[Any]:
-    return [known for value in values if (known := known_value(value, field)) is not UNRESOLVED]
 
 
 def _write_messages(field: Field) -> _Write:
@@ -126,7 +119,7 @@ def _write_map(field: Field) -> _Write:
     def write(entries: Any, append: Callable[[bytes], None]) -> None:
         for name, value in sorted(entries.items()):
             append(key)
-            append(_sized(b"".join((name_key, _text(name), value_key, _text(known_value(value, field))))))
+            append(_sized(b"".join((name_key, _text(name), value_key, _text(value)))))
 
     return write
 
@@ -140,6 +133,9 @@ def _raw(field: Field) -> tuple[int, _Raw]:
         return _LENGTH, _text
     if field.kind is Kind.BYTES:
         return _LENGTH, _sized
+    if field.kind is Kind.ENUM:
+        numbers = members(field.type_name)
+        return _VARINT, lambda word: varint_bytes(numbers[word] & _UNSIGNED)
     # A negative number is written as the unsigned one of the same 64 bits.
     return _VARINT, lambda value: varint_bytes(value & _UNSIGNED)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import betterproto2
 
 from iop_edge.schema import table
-from iop_edge.schema.values import UNRESOLVED, ReadTree, Sourced
+from iop_edge.schema.values import LEFT_OUT, ReadTree, Reference, ReferenceTree, Tree, rewritten
 from iop_pb.message_pool import default_message_pool
 
 if TYPE_CHECKING:
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 
 
 def config_message(tree: ReadTree) -> "EdgeConfig":
-    """Build the message of a whole config from its normalized tree.
-
-    A value that is unresolved stands in its message as its reference where the field holds text, and is unset
-    elsewhere.
-    """
+    """Build the message of a whole config from its normalized tree."""
     return cast("EdgeConfig", build(tree, table.root()))
+
+
+def without_unresolved(tree: ReadTree, message: table.Message, references: ReferenceTree) -> Tree:
+    """Return an offline tree as a message can hold it: an unresolved value is unset unless its field holds text."""
+
+    def write(field: table.Field, value: Any, _reference: Reference) -> Any:
+        return value if field.kind in (table.Kind.STRING, table.Kind.MAP) else LEFT_OUT
+
+    return rewritten(tree, message, references, write)
 
 
 def build(tree: ReadTree, message: table.Message) -> betterproto2.Message:
@@ -45,7 +50,6 @@ def _builder(name: str) -> Callable[[ReadTree], betterproto2.Message]:
     fields = table.message(name).fields
     blank = vars(cls())
     empty = [(field.name, type(blank[field.name])) for field in fields.values() if _is_container(field)]
-    scalars = {field.name: field for field in fields.values() if field.is_scalar}
     conversions = [
         (field.name, conversion) for field in fields.values() if (conversion := _conversion(field)) is not None
     ]
@@ -58,10 +62,6 @@ def _builder(name: str) -> Callable[[ReadTree], betterproto2.Message]:
         for field, convert in conversions:
             if field in tree:
                 values[field] = convert(tree[field])
-        for field, value in tree.items():
-            if value.__class__ is Sourced:
-                known = known_value(value, scalars[field])
-                values[field] = blank[field] if known is UNRESOLVED else known
         message = object.__new__(cls)
         message.__dict__ = values
         return message
@@ -79,22 +79,11 @@ def _conversion(field: table.Field) -> Callable[[Any], Any] | None:
         build_one = _builder(field.type_name)
         return (lambda items: [*map(build_one, items)]) if field.repeated else build_one
     if field.kind is table.Kind.MAP:
-        return lambda entries: {key: known_value(value, field) for key, value in entries.items()}
-    if field.repeated:
-        return lambda items: [known for item in items if (known := known_value(item, field)) is not UNRESOLVED]
+        return dict
     if field.kind is table.Kind.ENUM:
-        members = _members(field.type_name)
-        return lambda word: word if word.__class__ is Sourced else members[word]
-    return None
-
-
-def known_value(value: Any, field: table.Field) -> Any:
-    """Return one value of a field as a message has it, or `UNRESOLVED` where it can have none."""
-    if value.__class__ is Sourced:
-        if value.value is UNRESOLVED:
-            return value.reference if field.kind in (table.Kind.STRING, table.Kind.MAP) else UNRESOLVED
-        value = value.value
-    return _members(field.type_name)[value] if field.kind is table.Kind.ENUM else value
+        word_to_member = members(field.type_name).__getitem__
+        return (lambda words: [*map(word_to_member, words)]) if field.repeated else word_to_member
+    return list if field.repeated else None
 
 
 @cache
@@ -106,7 +95,7 @@ def message_class(name: str) -> type[betterproto2.Message]:
 
 
 @cache
-def _members(name: str) -> Mapping[str, betterproto2.Enum]:
+def members(name: str) -> Mapping[str, betterproto2.Enum]:
     """Return the members of a generated enum by the words of a config."""
     kind = table.enum(name)
     members: type[betterproto2.Enum] = getattr(_module(kind.full_name), name)

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from iop_edge.schema import table
 from iop_edge.schema.references import EnvReference, FileReference, ReferenceSyntaxError, parse
 from iop_edge.schema.table import Field, Kind, Message
-from iop_edge.schema.values import REDACTED, ReadTree, Sourced
+from iop_edge.schema.values import NONE_BELOW, REDACTED, ReadTree, Reference, ReferenceTree, entries
 
 _HOLE: Final = "\ue000"
 """Stands for a reference without a default while the text around it is judged."""
@@ -117,24 +117,30 @@ def _stand_in(part: EnvReference | FileReference) -> str:
     return (part.default if isinstance(part, EnvReference) else "") or _HOLE
 
 
-def redact_value(field: Field, value: Any, map_key: str = "") -> Any:
-    """Return the value of a field as it may be shown: plain JSON types, references as they were written."""
-    if isinstance(value, Sourced):
-        return REDACTED if reveals(field, value.reference, map_key) else value.reference
+def redact_value(
+    field: Field, value: Any, map_key: str = "", references: Reference | ReferenceTree = NONE_BELOW
+) -> Any:
+    """Return the value of a field as it may be shown: plain JSON types, and the reference that a value came from."""
+    if isinstance(references, Reference):
+        return REDACTED if reveals(field, references.text, map_key) else references.text
     if isinstance(value, list):
-        return [redact_value(field, item) for item in value]
+        items = entries(field, value).items()
+        return [redact_value(field, item, "", references.get(step, NONE_BELOW)) for step, item in items]
     if field.kind is Kind.MESSAGE:
-        return redact_tree(field.message(), value)
+        return redact_tree(field.message(), value, references)
     if isinstance(value, dict):
-        return {key: redact_value(field, item, key) for key, item in value.items()}
+        return {key: redact_value(field, item, key, references.get(key, NONE_BELOW)) for key, item in value.items()}
     if isinstance(value, str):
         return redact_text(field, value, map_key)
     return REDACTED if field.sensitive else value
 
 
-def redact_tree(message: Message, tree: ReadTree) -> dict[str, Any]:
+def redact_tree(message: Message, tree: ReadTree, references: ReferenceTree = NONE_BELOW) -> dict[str, Any]:
     """Return a tree as it may be shown."""
-    return {name: redact_value(message.fields[name], value) for name, value in tree.items()}
+    return {
+        name: redact_value(message.fields[name], value, "", references.get(name, NONE_BELOW))
+        for name, value in tree.items()
+    }
 
 
 def printer(name: str) -> Callable[[Any], str]:

@@ -11,7 +11,7 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.running import tls_source
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address, AddressError, parse_address
-from iop_edge.schema.values import plain
+from iop_edge.schema.values import below
 from iop_edge.transport.renewal import RenewingServerContext, TlsSource
 from iop_edge.transport.server import BoundedServer, Service
 
@@ -34,8 +34,9 @@ def listeners(snapshot: Snapshot, admin: str = "") -> tuple[Listener, ...]:
         EdgeError: an address is invalid, or other machines could use it without a certificate.
     """
     listen = snapshot.tree["listen"]
-    tls, asks_for_certificates = tls_source(listen), bool(plain(listen.get("tls", {}).get("ca", "")))
-    texts = (admin or plain(listen["admin"]), plain(listen.get("grpc", "")))
+    tls = tls_source(listen, below(snapshot.references.tree, "listen"))
+    asks_for_certificates = bool(listen.get("tls", {}).get("ca"))
+    texts = (admin or listen["admin"], listen.get("grpc", ""))
     return tuple(_listener(text, tls, is_open=not asks_for_certificates) for text in texts if text)
 
 

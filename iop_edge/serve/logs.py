@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 from iop_edge.errors import EdgeError
-from iop_edge.schema.values import plain
 
 _OWN: Final = "iop_edge"
 _ANNOUNCED: Final = "announced"
@@ -93,8 +92,8 @@ def logging_to(stream: TextIO | None, settings: Mapping[str, Any]) -> Iterator[N
     The level applies to iop_edge. Libraries log warnings and errors only: below that they print what they send.
     """
     handler = _Handler(stream)
-    handler.setFormatter(_FORMATTERS[plain(settings["format"])]())
-    chosen = logging.getLevelNamesMapping()[plain(settings["level"]).upper()]
+    handler.setFormatter(_FORMATTERS[settings["format"]]())
+    chosen = logging.getLevelNamesMapping()[settings["level"].upper()]
     root, own = logging.getLogger(), logging.getLogger(_OWN)
     levels = root.level, own.level
     root.setLevel(max(chosen, logging.WARNING))

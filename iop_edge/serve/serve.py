@@ -22,7 +22,6 @@ from iop_edge.edge.edge import Edge, metrics_snapshot
 from iop_edge.edge.restore import present_secrets, restore
 from iop_edge.errors import ConfigError, EdgeError, Report
 from iop_edge.refresh.result import Trigger
-from iop_edge.schema.values import plain
 from iop_edge.serve.admin import SERVICE_NAME, AdminService
 from iop_edge.serve.health import HealthService
 from iop_edge.serve.listeners import listeners, listening
@@ -85,8 +84,8 @@ async def serve(options: ServeOptions) -> None:
                 Edge.start(snapshot, store=store, files=files, take_over=options.take_over)
             )
             admin.attach(edge)
-            if plain(snapshot.tree["metrics"]["enabled"]):
-                await stack.enter_async_context(_metrics(edge, plain(snapshot.tree["metrics"]["listen"])))
+            if snapshot.tree["metrics"]["enabled"]:
+                await stack.enter_async_context(_metrics(edge, snapshot.tree["metrics"]["listen"]))
             await health.set_ready(True)
             await stack.enter_async_context(_beside(_reload_whenever(edge, signals.reload)))
             if options.watch:

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from iop_edge.config.marks import Sourced
 from iop_edge.config.scalars import normal_word
 from iop_edge.schema.table import Field, Kind, MappingForm, Message
-from iop_edge.schema.values import Sourced
 
 
 def in_one_shape(message: Message, value: dict[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from iop_edge.config.marks import Sourced
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.documents import document
 from iop_edge.refresh.diff import Difference, diff, merge
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import ChangeKind, Mode
 from iop_edge.schema import table
-from iop_edge.schema.values import Sourced, Tree
+from iop_edge.schema.values import References, Tree, inherited
+from tests import trees
 from tests.trees import items
 
 SECRET = "s3cr3t"
@@ -217,7 +219,7 @@ def test_carrying_out_the_differences_leads_to_the_other_config(pair: tuple[Tree
 @given(pairs())
 def test_masks_name_the_changed_fields_and_no_others(pair: tuple[Tree, Tree]) -> None:
     changed = {(str(difference.owner), difference.field.name) for difference in diff(*pair)}
-    masks = plan(*map(Snapshot, pair)).masks
+    masks = plan(*map(trees.snapshot, pair)).masks
 
     assert {(mask.path, name) for mask in masks for name in mask.live + mask.restart} == changed
     assert len({mask.path for mask in masks}) == len(masks)
@@ -228,9 +230,11 @@ def test_masks_name_the_changed_fields_and_no_others(pair: tuple[Tree, Tree]) ->
 @pytest.mark.contract("REF-07")
 @given(pairs())
 def test_the_live_part_takes_all_live_changes_and_leaves_all_others(pair: tuple[Tree, Tree]) -> None:
-    running, candidate = map(Snapshot, pair)
+    running, candidate = map(trees.snapshot, pair)
     whole = plan(running, candidate)
-    mixed = Snapshot(merge(running.tree, candidate.tree, whole.live_masks))
+    tree = merge(running.tree, candidate.tree, whole.live_masks)
+    references = inherited(tree, ROOT, [(each.tree, each.references.tree) for each in (running, candidate)])
+    mixed = Snapshot(tree, References(references))
 
     assert plan(running, mixed).changes == whole.live
     assert plan(mixed, candidate).changes == whole.restart
@@ -259,7 +263,7 @@ def test_merging_no_mask_changes_nothing(pair: tuple[Tree, Tree]) -> None:
 @pytest.mark.contract("REF-09")
 @given(pairs())
 def test_configs_have_one_hash_exactly_when_they_do_not_differ(pair: tuple[Tree, Tree]) -> None:
-    running, candidate = map(Snapshot, pair)
+    running, candidate = map(trees.snapshot, pair)
 
     assert (running.digest(b"key") == candidate.digest(b"key")) == (plan(running, candidate).changes == ())
 
@@ -269,7 +273,7 @@ def test_configs_have_one_hash_exactly_when_they_do_not_differ(pair: tuple[Tree,
 @pytest.mark.contract("CFG-08")
 @given(pairs())
 def test_no_secret_is_in_a_plan_however_it_is_looked_at(pair: tuple[Tree, Tree]) -> None:
-    outcome = plan(*map(Snapshot, pair))
+    outcome = plan(*map(trees.snapshot, pair))
 
     assert SECRET not in json.dumps(document(outcome.result(Mode.APPLY)))
     assert SECRET not in repr(outcome)

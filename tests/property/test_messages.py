@@ -11,7 +11,6 @@ from iop_edge.schema import table
 from iop_edge.schema.encoding import encode_tree
 from iop_edge.schema.messages import build, message_class
 from iop_edge.schema.table import INT_RANGES, Field, Kind, Message
-from iop_edge.schema.values import UNRESOLVED, Sourced
 from iop_pb.iop.config.v1 import EdgeConfig
 from iop_pb.iop.runtime.v1 import NodeConfigPayload
 
@@ -31,7 +30,7 @@ def _scalars(field: Field) -> st.SearchStrategy[Any]:
         known = st.integers(*INT_RANGES[field.kind.value])
     else:
         known = _TEXT
-    return st.one_of(known, st.builds(Sourced, st.just("${env:A}"), st.one_of(known, st.just(UNRESOLVED))))
+    return known
 
 
 def _values(field: Field) -> st.SearchStrategy[Any]:
@@ -55,20 +54,16 @@ def _trees(draw: st.DrawFn, message: Message) -> dict[str, Any]:
 def _constructed(tree: dict[str, Any], message: Message) -> betterproto2.Message:
     """Build a message by calling its class, which checks each value."""
     values = {name: _argument(value, message.fields[name]) for name, value in tree.items()}
-    return message_class(message.name)(**{name: value for name, value in values.items() if value is not UNRESOLVED})
+    return message_class(message.name)(**values)
 
 
 def _argument(value: Any, field: Field) -> Any:
     if isinstance(value, list):
-        return [item for each in value if (item := _argument(each, field)) is not UNRESOLVED]
+        return [_argument(each, field) for each in value]
     if isinstance(value, dict):
         if field.kind is Kind.MESSAGE:
             return _constructed(value, field.message())
         return {key: _argument(item, field) for key, item in value.items()}
-    if isinstance(value, Sourced):
-        if value.value is UNRESOLVED:
-            return value.reference if field.kind in (Kind.STRING, Kind.MAP) else UNRESOLVED
-        value = value.value
     return field.enum().words[value].number if field.kind is Kind.ENUM else value
 
 

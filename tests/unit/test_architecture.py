@@ -175,6 +175,16 @@ def test_only_the_schema_floor_reads_the_field_table() -> None:
     assert readers <= {"schema"}
 
 
+def test_marks_of_the_loader_stay_in_it() -> None:
+    outside = {
+        module
+        for module in imports.modules()
+        for item in imports.imports(module)
+        if item.module == "iop_edge.config.marks" and not module.startswith("iop_edge.config.")
+    }
+    assert outside == set()
+
+
 @pytest.mark.parametrize(
     "path",
     [path for part in ("iop_edge", "codegen", "bench", "tests") for path in sorted((ROOT / part).rglob("*.py"))],

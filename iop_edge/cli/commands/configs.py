@@ -26,7 +26,7 @@ from iop_edge.config import files
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.documents import document
 from iop_edge.errors import ConfigError
-from iop_edge.payload import UnknownNodeError, payload_tree
+from iop_edge.payload import UnknownNodeError, payload_references, payload_tree
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Mode, RefreshResult, Status
 
@@ -66,7 +66,7 @@ def config_show(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """
     snapshot = _load(arguments, console, offline=arguments.offline)
     if arguments.format == "json":
-        console.document(config_json(snapshot.tree))
+        console.document(config_json(snapshot.tree, snapshot.references))
     else:
         console.result(snapshot.dump())
     return ExitCode.FINE
@@ -130,7 +130,7 @@ def node_payload(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """
     snapshot = _load(arguments, console, offline=arguments.offline)
     try:
-        payload = payload_json(payload_tree(snapshot, arguments.node))
+        payload = payload_json(payload_tree(snapshot, arguments.node), payload_references(snapshot, arguments.node))
     except UnknownNodeError as error:
         close = difflib.get_close_matches(arguments.node, [node["id"] for node in snapshot.tree.get("nodes", ())], n=1)
         hint = f"; did you mean {close[0]}?" if close else ""

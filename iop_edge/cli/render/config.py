@@ -7,21 +7,21 @@ import yaml
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_tree
 from iop_edge.schema.references import escape
-from iop_edge.schema.values import ReadTree
+from iop_edge.schema.values import ReadTree, References, ReferenceTree
 
 
-def config_json(tree: ReadTree) -> dict[str, Any]:
+def config_json(tree: ReadTree, references: References) -> dict[str, Any]:
     """Return a normalized tree as plain JSON values that are again a config (NRM-07).
 
     They are redacted, in the order of the schema, with every list present that may be empty.
     """
-    return _with_lists(redact_tree(table.root(), _escaped(tree)), table.root())
+    return _with_lists(redact_tree(table.root(), _escaped(tree), references.tree), table.root())
 
 
-def payload_json(tree: ReadTree) -> dict[str, Any]:
+def payload_json(tree: ReadTree, references: ReferenceTree) -> dict[str, Any]:
     """Return the tree of a payload as plain JSON values: redacted, every list present, in the order of the proto."""
     message = table.message("NodeConfigPayload")
-    return _with_lists(redact_tree(message, tree), message)
+    return _with_lists(redact_tree(message, tree, references), message)
 
 
 def yaml_text(value: dict[str, Any]) -> str:
@@ -30,7 +30,7 @@ def yaml_text(value: dict[str, Any]) -> str:
 
 
 def _escaped(value: Any) -> Any:
-    """Escape the texts of a value as a config needs them; references stay as they are written."""
+    """Escape the texts of a value as a config needs them."""
     if isinstance(value, dict):
         return {key: _escaped(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -45,7 +45,7 @@ def meaning_of(decoded: Decoded) -> Meaning | None:
         return None
     problems = Problems()
     written = layers.merge([Layer(decoded.tree, decoded.source.private)], table.root(), problems)
-    normalized, moves = normalize(resolve(written, table.root(), None, problems), problems)
+    normalized, moves = normalize(resolve(written, table.root(), None, problems).tree, problems)
     legacy = sum(finding.rule == LEGACY for finding in decoded.findings)
     broken = frozenset(problem.rule for problem in problems.kept)
     return Meaning(written, normalized, moves, broken, decoded.total - legacy)

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from iop_edge.config.marks import INVALID, UNSET
+from iop_edge.config.marks import INVALID, UNRESOLVED, UNSET, Sourced
 from iop_edge.config.parsers import ParserFactory
 from iop_edge.errors import MAX_LISTED
 from iop_edge.schema import table
-from iop_edge.schema.values import UNRESOLVED, Sourced
 from tests.unit.config.decoding import both_parsers, decoded, disclosed, found, tree
 from tests.unit.config.loading import check
 

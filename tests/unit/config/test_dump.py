@@ -4,7 +4,6 @@ import pytest
 
 from iop_edge.config import files
 from iop_edge.config.decode import decode
-from iop_edge.config.dump import dump_for_history
 from iop_edge.config.parsers import C_PARSER, PYTHON_PARSER
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
@@ -143,7 +142,7 @@ def test_dump_for_history_has_absolute_files_and_no_secret() -> None:
     tracked = BASE.replace("- id: n\n", "- id: n\n    token: '${file:token}'\n", 1)
     overlay = "nodes: [{id: n, adapters: [{name: a, headers: {Authorization: hush}}]}]"
     snapshot = load(tracked, private=(overlay,), world=World(files={("/dir1", "token"): "t"}))
-    dumped = dump_for_history(snapshot.tree)
+    dumped = snapshot.dump_for_history()
     assert 'token: "${file:/dir1/token}"' in dumped
     assert "hush" not in dumped
     assert 'token: "${file:token}"' in snapshot.dump()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from iop_edge.config.dump import dump_for_history
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Coordinator, Origin, Request
 from iop_edge.edge.running import Running
@@ -99,7 +98,7 @@ class Bench:
         snapshot = Snapshot(tree)
         key = store.key()
         running = Running.build(snapshot, 1, snapshot.digest(key), key)
-        store.record(_START, Applied(1, running.config_hash, dump_for_history(tree)))
+        store.record(_START, Applied(1, running.config_hash, snapshot.dump_for_history()))
         fleet, swapped = ScriptedFleet(running), list[Running]()
         coordinator = Coordinator(running, store, fleet, swapped.append, lambda *_: None, ManualClock())
         return cls(coordinator, fleet, store, swapped, running)

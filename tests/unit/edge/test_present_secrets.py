@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from iop_edge.config.dump import dump_for_history
 from iop_edge.config.files import FileResolver
 from iop_edge.edge.restore import present_secrets, restore
 from iop_edge.errors import ConfigError
@@ -40,7 +39,7 @@ def files(directory: Path, **overlays: str) -> OwnFiles:
 def test_a_secret_of_provider_first_fields_is_found_where_the_normalized_config_has_it(tmp_path: Path) -> None:
     own = files(tmp_path, private=OVERLAY)
     running = own.load()
-    kept = Applied(1, "", dump_for_history(running.tree))
+    kept = Applied(1, "", running.dump_for_history())
     assert "s3cr3t" not in kept.text
     assert restore(kept, present_secrets(own), FileResolver({})) == running
 
@@ -49,7 +48,7 @@ def test_a_secret_of_provider_first_fields_is_found_where_the_normalized_config_
 def test_a_broken_overlay_gives_nothing_and_the_others_still_do(tmp_path: Path, broken: str | None) -> None:
     own = files(tmp_path, private=OVERLAY)
     running = own.load()
-    kept = Applied(1, "", dump_for_history(running.tree))
+    kept = Applied(1, "", running.dump_for_history())
     own = files(tmp_path, broken=broken or "", private=OVERLAY)
     if broken is None:
         (tmp_path / "broken.yaml").unlink()
@@ -59,7 +58,7 @@ def test_a_broken_overlay_gives_nothing_and_the_others_still_do(tmp_path: Path, 
 
 def test_what_only_runs_is_no_secret_of_the_overlays(tmp_path: Path) -> None:
     running = files(tmp_path, private=OVERLAY).load()
-    kept = Applied(1, "", dump_for_history(running.tree))
+    kept = Applied(1, "", running.dump_for_history())
     (tmp_path / "private.yaml").write_text("{}\n")
     own = OwnFiles([str(tmp_path / "edge.yaml")], [str(tmp_path / "private.yaml")])
     with pytest.raises(ConfigError) as caught:
@@ -83,7 +82,7 @@ def test_a_secret_that_an_overlay_writes_with_a_dollar_sign_is_found(
 ) -> None:
     monkeypatch.setenv("TOKEN", "from-a-variable")
     (tmp_path / "token.txt").write_text("from-a-file\n")
-    kept = Applied(1, "", dump_for_history(files(tmp_path, private=OVERLAY).load().tree))
+    kept = Applied(1, "", files(tmp_path, private=OVERLAY).load().dump_for_history())
     own = files(tmp_path, private=OVERLAY.replace("s3cr3t-token", written))
     restored = restore(kept, present_secrets(own), FileResolver())
     assert restored.tree["nodes"][0]["token"] == token
@@ -91,7 +90,7 @@ def test_a_secret_that_an_overlay_writes_with_a_dollar_sign_is_found(
 
 
 def test_a_reference_of_an_overlay_that_does_not_resolve_gives_nothing_and_the_rest_still_does(tmp_path: Path) -> None:
-    kept = Applied(1, "", dump_for_history(files(tmp_path, private=OVERLAY).load().tree))
+    kept = Applied(1, "", files(tmp_path, private=OVERLAY).load().dump_for_history())
     own = files(tmp_path, private=OVERLAY.replace("s3cr3t-token", "${file:gone.txt}"))
     with pytest.raises(ConfigError) as caught:
         restore(kept, present_secrets(own), FileResolver({}))

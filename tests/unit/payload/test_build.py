@@ -5,13 +5,14 @@ from typing import Any, Final
 
 import pytest
 
-from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.marks import UNRESOLVED, Sourced
 from iop_edge.payload import UnknownNodeError, node_payload, payload_tree, payload_trees
 from iop_edge.refresh.classes import refresh_class
 from iop_edge.schema import table
-from iop_edge.schema.values import UNRESOLVED, Sourced, Tree
+from iop_edge.schema.values import Tree
 from iop_pb.iop.config.v1 import HealthMode, LifecycleCapability, ProtocolProfile
 from iop_pb.iop.runtime.v1 import NodeConfigPayload
+from tests import trees
 from tests.trees import adapter, edge, full_tree, full_value, holder, model, node, provider
 
 EXECUTED: Final = {
@@ -45,7 +46,7 @@ TYPES_OF: Final = {"nodes[].adapters[].provider": "openai_compat", "nodes[].adap
 
 
 def payload_of(*nodes: Tree, node_id: str = "n") -> NodeConfigPayload:
-    return node_payload(Snapshot(edge(*nodes)), node_id)
+    return node_payload(trees.snapshot(edge(*nodes)), node_id)
 
 
 def trees_around_a_change(pattern: str) -> tuple[Tree, Tree]:
@@ -58,7 +59,7 @@ def trees_around_a_change(pattern: str) -> tuple[Tree, Tree]:
     field = next(leaf.field for leaf in table.leaves() if leaf.pattern == pattern)
     holder(after, pattern)[field.name] = full_value(field, "new")
     ids = [tree["nodes"][0]["id"] for tree in (before, after)]
-    return payload_tree(Snapshot(before), ids[0]), payload_tree(Snapshot(after), ids[1])
+    return payload_tree(trees.snapshot(before), ids[0]), payload_tree(trees.snapshot(after), ids[1])
 
 
 @pytest.mark.contract("PAY-01")
@@ -201,7 +202,7 @@ def test_an_unknown_node_is_an_error_that_names_it() -> None:
 
 
 def test_payloads_of_several_nodes_are_those_of_each() -> None:
-    snapshot = Snapshot(edge(node("a", provider("p")), node("b"), node("c"), models=[model("m", "p")]))
+    snapshot = trees.snapshot(edge(node("a", provider("p")), node("b"), node("c"), models=[model("m", "p")]))
 
     payloads = payload_trees(snapshot, {"a", "c", "gone"})
 

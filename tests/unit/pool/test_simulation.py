@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from iop_edge.config.marks import UNRESOLVED, Sourced
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import NodeId, ProviderId
 from iop_edge.pool.catalogue import Catalogue
@@ -12,7 +13,7 @@ from iop_edge.pool.errors import RefusalReason
 from iop_edge.pool.explain import DispatchExplanation, DispatchKind
 from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.simulation import Load, SimulationError, simulate
-from iop_edge.schema.values import UNRESOLVED, Sourced
+from tests import trees
 from tests.unit.pool.configs import catalogue, provider, snapshot
 
 P, Q = ProviderId("p"), ProviderId("q")
@@ -101,7 +102,7 @@ def test_a_load_that_cannot_occur_is_an_error(load: Load, why: str) -> None:
 def test_a_reference_that_dispatch_depends_on_must_be_resolved(where: str) -> None:
     instance = {"name": "q-adapter", "type": "ollama", "enabled": True, "headers": {"Authorization": UNKNOWN_CAPACITY}}
     config = snapshot([provider("q")], {"m": ["q"]}, adapters={"n1": [instance]})
-    assert simulate(config, Load(), "m").chosen == "q"
+    assert simulate(trees.snapshot(dict(config.tree)), Load(), "m").chosen == "q"
     node, (model,) = config.tree["nodes"][0], config.tree["models"]
     {
         "provider": node["providers"][0],
@@ -109,7 +110,7 @@ def test_a_reference_that_dispatch_depends_on_must_be_resolved(where: str) -> No
         "model": model["providers"][0],
     }[where]["max_queue" if where != "model" else "target"] = UNKNOWN_CAPACITY
     with pytest.raises(SimulationError, match=where):
-        simulate(config, Load(), "m")
+        simulate(trees.snapshot(dict(config.tree)), Load(), "m")
 
 
 @pytest.mark.contract("POL-10", "VAL-09")

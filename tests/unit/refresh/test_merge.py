@@ -4,16 +4,19 @@ import copy
 
 import pytest
 
-from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.marks import Sourced
+from iop_edge.config.pipeline import snapshot_of
 from iop_edge.refresh.diff import merge
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Status
-from iop_edge.schema.values import Sourced, Tree
+from iop_edge.schema.values import Tree
+from tests import trees
 from tests.trees import adapter, edge, model, node, provider
 
 
 def mix(running: Tree, candidate: Tree) -> Tree:
-    return merge(running, candidate, plan(Snapshot(running), Snapshot(candidate)).live_masks)
+    before, after = trees.snapshot(running), trees.snapshot(candidate)
+    return merge(before.tree, after.tree, plan(before, after).live_masks)
 
 
 @pytest.mark.contract("REF-07")
@@ -66,9 +69,14 @@ def test_a_secret_of_what_runs_stays_until_the_restart() -> None:
 
 @pytest.mark.contract("REF-07")
 def test_a_live_value_from_a_reference_still_knows_its_reference() -> None:
-    mixed = mix(edge(models=[model("m")]), edge(models=[model("m", display_name=Sourced("${env:NAME}", "M"))]))
+    running = edge(models=[model("m")])
+    candidate = edge(models=[model("m", display_name=Sourced("${env:NAME}", "M"))])
 
-    assert mixed["models"][0]["display_name"].reference == "${env:NAME}"
+    mixed = snapshot_of(mix(running, candidate), trees.snapshot(running), trees.snapshot(candidate))
+
+    assert {str(path): found.text for path, found in mixed.references.items()} == {
+        "models[m].display_name": "${env:NAME}"
+    }
 
 
 @pytest.mark.contract("REF-07")
@@ -86,9 +94,9 @@ def test_mixing_changes_neither_config() -> None:
 def test_after_the_live_part_is_applied_only_the_rest_is_left() -> None:
     running = edge(node("n", provider("p"), provider("q")))
     candidate = edge(node("n", provider("p", capacity=4), provider("q", context_size=9)))
-    mixed = Snapshot(mix(running, candidate))
+    mixed = trees.snapshot(mix(running, candidate))
 
-    rest = plan(mixed, Snapshot(candidate))
+    rest = plan(mixed, trees.snapshot(candidate))
 
     assert [change.path for change in rest.changes] == ["nodes[n].providers[q].context_size"]
     assert rest.status is Status.RESTART_REQUIRED

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.marks import UNRESOLVED, Sourced
 from iop_edge.documents import document
 from iop_edge.refresh.plan import Plan, plan
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, Status
 from iop_edge.schema.table import RefreshClass
-from iop_edge.schema.values import UNRESOLVED, Sourced, Tree
+from iop_edge.schema.values import Tree
+from tests import trees
 from tests.trees import adapter, edge, full_tree, items, model, node, normal, provider
 
 ADDED, REMOVED, MODIFIED = ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.MODIFIED
@@ -19,7 +20,7 @@ LIVE, RESTART = RefreshClass.LIVE, RefreshClass.RESTART
 
 
 def plan_of(running: Tree, candidate: Tree) -> Plan:
-    return plan(Snapshot(running), Snapshot(candidate))
+    return plan(trees.snapshot(running), trees.snapshot(candidate))
 
 
 def seen(outcome: Plan) -> list[tuple[str, str, Any, Any]]:
@@ -235,7 +236,7 @@ def test_names_of_headers_that_differ_in_case_only_are_the_same() -> None:
     running, candidate = headers(X_Tenant="a"), headers(x_tenant="a")
 
     assert plan_of(running, candidate).changes == ()
-    assert Snapshot(running).digest(b"key") == Snapshot(candidate).digest(b"key")
+    assert trees.snapshot(running).digest(b"key") == trees.snapshot(candidate).digest(b"key")
     assert paths(plan_of(running, headers(x_tenant="b"))) == [("nodes[n].adapters[main].headers[X-Tenant]", "modified")]
 
 
@@ -304,7 +305,7 @@ def test_a_change_behind_an_unchanged_reference_is_a_change_shown_by_the_referen
     candidate = edge(node("n", token=Sourced("${file:token}", "s3cr3t-2")))
 
     assert seen(plan_of(running, candidate)) == [("nodes[n].token", "modified", "${file:token}", "${file:token}")]
-    assert Snapshot(running).digest(b"key") != Snapshot(candidate).digest(b"key")
+    assert trees.snapshot(running).digest(b"key") != trees.snapshot(candidate).digest(b"key")
 
 
 @pytest.mark.contract("CFG-08")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.marks import UNRESOLVED, Sourced
 from iop_edge.requests.policy import RequestPolicy
-from iop_edge.schema.values import UNRESOLVED, Sourced
+from tests import trees
 from tests.unit.requests.policies import TOKEN, facts, policy, refusal
 
 
@@ -114,5 +114,5 @@ def test_an_empty_token_is_nobodys_whatever_the_config_says(header: str) -> None
 def test_a_hash_that_was_left_unresolved_opens_nothing() -> None:
     entry = {"token_ref": "t", "token_hash_sha256": Sourced("${env:H}", UNRESOLVED), "principal_ref": "p"}
     front = {"principal_tokens": [entry], "provider_auth": {"enabled": False}}
-    with pytest.raises(TypeError):
-        RequestPolicy.of(Snapshot({"openai": front, "long_context_threshold_tokens": 1}))
+    with pytest.raises(ValueError, match="hex"):
+        RequestPolicy.of(trees.snapshot({"openai": front, "long_context_threshold_tokens": 1}))

@@ -5,7 +5,7 @@ import pytest
 
 from iop_edge.schema import export
 from iop_edge.schema.messages import config_message
-from iop_edge.schema.values import Sourced, Tree
+from iop_edge.schema.values import Tree
 from iop_pb.iop.config.v1 import EdgeConfig
 from tests.trees import full_tree
 
@@ -34,10 +34,3 @@ def test_json_has_the_standard_form_of_protobuf() -> None:
 @pytest.mark.parametrize("form", [export.config_bytes, export.config_json])
 def test_order_of_map_keys_changes_no_byte(form: Any) -> None:
     assert form(_with_headers(("a", "1"), ("b", "2"))) == form(_with_headers(("b", "2"), ("a", "1")))
-
-
-@pytest.mark.parametrize("form", [export.config_bytes, export.config_json])
-def test_references_are_written_as_what_they_resolved_to(form: Any) -> None:
-    written = form(_with_headers(("Authorization", Sourced("Bearer ${env:KEY}", "Bearer s3cr3t"))))
-    assert b"Bearer s3cr3t" in written
-    assert b"${env:KEY}" not in written

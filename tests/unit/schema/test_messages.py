@@ -2,10 +2,12 @@ from typing import cast
 
 import pytest
 
+from iop_edge.config.marks import UNRESOLVED, Sourced
 from iop_edge.schema import table
 from iop_edge.schema.messages import build, config_message, message_class
-from iop_edge.schema.values import UNRESOLVED, Sourced, Tree
-from iop_pb.iop.config.v1 import AdapterInstance, AdapterType, EdgeConfig, Node, Provider
+from iop_edge.schema.values import Tree
+from iop_pb.iop.config.v1 import AdapterType, EdgeConfig, Node, Provider
+from tests import trees
 
 SECRET = "s3cr3t"
 
@@ -38,22 +40,19 @@ def test_lists_of_words_and_texts_are_built() -> None:
     assert [item.name for item in built.lifecycle_capabilities] == ["LOAD", "PULL"]
 
 
-@pytest.mark.parametrize(
-    ("value", "built"), [(Sourced("${env:T}", SECRET), SECRET), (Sourced("${env:T}", UNRESOLVED), "${env:T}")]
-)
-def test_a_reference_in_a_text_is_built_as_its_value_where_it_is_known(value: Sourced, built: str) -> None:
-    assert node({"token": value}).token == built
-
-
-def test_an_unresolved_number_is_left_out() -> None:
-    assert provider({"capacity": Sourced("${env:C}", 7)}).capacity == 7
-    assert provider({"capacity": Sourced("${env:C}", UNRESOLVED)}).capacity is None
-
-
-def test_references_in_maps_are_built() -> None:
-    headers = {"A": Sourced("${env:A}", "a"), "B": Sourced("${env:B}", UNRESOLVED)}
-    adapter = cast("AdapterInstance", build({"headers": headers}, table.message("AdapterInstance")))
-    assert adapter.headers == {"A": "a", "B": "${env:B}"}
+def test_an_unresolved_text_is_its_reference_and_an_unresolved_number_is_unset() -> None:
+    unresolved = trees.edge(
+        trees.node(
+            "n",
+            trees.provider("p", capacity=Sourced("${env:C}", UNRESOLVED), type=Sourced("${env:E}", UNRESOLVED)),
+            token=Sourced("${env:T}", UNRESOLVED),
+            adapters=[trees.adapter("main", headers={"A": "a", "B": Sourced("${env:B}", UNRESOLVED)})],
+        )
+    )
+    (built,) = trees.snapshot(unresolved).config.nodes
+    assert built.token == "${env:T}"
+    assert built.adapters[0].headers == {"A": "a", "B": "${env:B}"}
+    assert (built.providers[0].capacity, built.providers[0].type) == (None, None)
 
 
 @pytest.mark.contract("CFG-08")

@@ -4,7 +4,7 @@ import pytest
 
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_value, reveals
-from iop_edge.schema.values import REDACTED, Sourced
+from iop_edge.schema.values import REDACTED, Reference
 
 HEADERS = table.message("AdapterInstance").fields["headers"]
 TOKEN = table.message("Node").fields["token"]
@@ -34,7 +34,7 @@ ALIAS = table.message("Node").fields["alias"]
     ],
 )
 def test_a_reference_without_a_secret_is_shown_as_it_is_written(field: table.Field, reference: str) -> None:
-    assert redact_value(field, Sourced(reference, "s3cr3t")) == reference
+    assert redact_value(field, "s3cr3t", "", Reference(reference)) == reference
 
 
 @pytest.mark.contract("CFG-08")
@@ -63,7 +63,7 @@ def test_a_reference_without_a_secret_is_shown_as_it_is_written(field: table.Fie
     ],
 )
 def test_a_secret_beside_a_reference_or_as_its_default_is_not_shown(field: table.Field, reference: str) -> None:
-    assert redact_value(field, Sourced(reference, "whatever")) == REDACTED
+    assert redact_value(field, "whatever", "", Reference(reference)) == REDACTED
 
 
 @pytest.mark.contract("CFG-08")

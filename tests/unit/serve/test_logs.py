@@ -5,7 +5,6 @@ import logging
 
 import pytest
 
-from iop_edge.schema.values import Sourced
 from iop_edge.serve.logs import logging_to
 
 OWN = logging.getLogger("iop_edge.serve.anything")
@@ -44,15 +43,6 @@ def test_a_text_log_is_one_line_each_without_control_characters() -> None:
 @pytest.mark.parametrize(("level", "messages"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
 def test_the_level_is_the_lowest_that_is_written(level: str, messages: int) -> None:
     assert len(lines("json", level)) == messages
-
-
-def test_form_and_level_may_come_from_references() -> None:
-    stream = io.StringIO()
-    settings = {"format": Sourced("${env:FORMAT}", "json"), "level": Sourced("${env:LEVEL}", "error")}
-    with logging_to(stream, settings):
-        OWN.warning("not worth a line")
-        OWN.error("a failure")
-    assert json.loads(stream.getvalue())["message"] == "a failure"
 
 
 class _Full(io.StringIO):
