@@ -23,8 +23,7 @@ from bench.measure import Compared, comparisons, show_compared
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, Revision
 from iop_edge.payload import EncodedPayload, encode
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Desired, NodeState, Target
-from iop_edge.push.settings import DEFAULTS
+from iop_edge.push.model import DEFAULT_SETTINGS, Caller, Desired, NodeState, Target
 from iop_pb.iop.runtime.v1 import (
     NodeConfigPayload,
     NodeConfigRefreshMode,
@@ -42,7 +41,7 @@ _SIZES: Final = {"1k": 1 << 10, "50k": 50 << 10, "1m": 1 << 20}
 _YARDSTICK: Final = "grpc.aio"
 _YARDSTICK_ID: Final = EdgeInstanceId("yardstick")
 _PUSHES_A_ROUND: Final = 100
-_PATIENT: Final = replace(DEFAULTS, push_deadline=60.0, handshake_deadline=60.0)
+_PATIENT: Final = replace(DEFAULT_SETTINGS, push_deadline=60.0, handshake_deadline=60.0)
 _HUNG_DEADLINE: Final = 5.0
 
 Push = Callable[[int], Awaitable[float]]
@@ -129,7 +128,7 @@ async def library(nodes: Nodes, size: int) -> AsyncIterator[Push]:
     """Push with the library's own fleet."""
     finish = _Finish(frozenset(nodes.ids[nodes.hung :]))
     settings = replace(_PATIENT, push_deadline=_HUNG_DEADLINE) if nodes.hung else _PATIENT
-    fleet = Fleet(_EDGE_ID, EdgeInstanceId("library"), settings=settings, on_state_change=finish.take_state)
+    fleet = Fleet(Caller(_EDGE_ID, EdgeInstanceId("library")), settings=settings, on_state_change=finish.take_state)
     fleet.start([Target(*each, _TOKEN) for each in zip(nodes.ids, nodes.addresses, strict=True)], {})
 
     async def push(number: int) -> float:

@@ -22,8 +22,7 @@ from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
 from iop_edge.pool.pool import ProviderPool
 from iop_edge.pool.status import Health
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Connection, NodeState, Pushed, ReportedHealth
-from iop_edge.push.settings import DEFAULTS, Settings
+from iop_edge.push.model import DEFAULT_SETTINGS, Caller, Connection, NodeState, Pushed, PushSettings, ReportedHealth
 from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult, Status, Trigger
 from iop_edge.requests.policy import RequestPolicy
 from iop_edge.store.history import DEFAULT_LIMIT, MemoryStore, Store
@@ -44,7 +43,7 @@ class Edge:
         running: Running,
         store: Store,
         files: ConfigFiles | None,
-        settings: Settings,
+        settings: PushSettings,
         clock: Clock,
         *,
         take_over: bool,
@@ -56,10 +55,9 @@ class Edge:
         self._counters = Counters()
         self._pool = ProviderPool(running.catalogue, self._counters, clock)
         self._fleet = Fleet(
-            EdgeId(running.snapshot.tree["edge"]["id"]),
-            EdgeInstanceId(secrets.token_hex(16)),
-            take_over=take_over,
+            Caller(EdgeId(running.snapshot.tree["edge"]["id"]), EdgeInstanceId(secrets.token_hex(16)), take_over),
             settings=settings,
+            clock=clock,
             on_state_change=self._take_state,
             on_health=self._take_health,
             on_push=self._take_push,
@@ -76,7 +74,7 @@ class Edge:
         *,
         store: Store | None = None,
         files: ConfigFiles | None = None,
-        settings: Settings = DEFAULTS,
+        settings: PushSettings = DEFAULT_SETTINGS,
         clock: Clock = SYSTEM_CLOCK,
         take_over: bool = False,
     ) -> AsyncIterator[Self]:

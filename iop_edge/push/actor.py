@@ -1,18 +1,28 @@
-"""One Node, held to what is desired of it."""
+"""Keeps one Node at its desired payload."""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from iop_edge.ids import Generation, ProviderId
-from iop_edge.push.fault import SessionError
+from iop_edge.clock import Clock
+from iop_edge.ids import Generation
 from iop_edge.push.gate import SendGate
-from iop_edge.push.link import Answer, Caller, Link, shared_context
-from iop_edge.push.model import Connection, Desired, NodeState, Pushed, ReportedHealth, Target
-from iop_edge.push.settings import Settings
+from iop_edge.push.link import Answer, Link, SessionError, shared_context
+from iop_edge.push.model import (
+    Caller,
+    Connection,
+    Desired,
+    HealthListener,
+    NodeState,
+    Pushed,
+    PushListener,
+    PushSettings,
+    StateListener,
+    Target,
+)
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport
 from iop_edge.transport.renewal import RenewedContext
 
@@ -23,33 +33,35 @@ _MAX_DOUBLINGS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What all actors of a fleet share: who they are, how patient, through which gates they go, whom they tell."""
+class Context:
+    """What all actors of a fleet share."""
 
     caller: Caller
-    settings: Settings
+    settings: PushSettings
+    clock: Clock
+    chance: Callable[[], float]
     dials: SendGate
-    gate: SendGate
-    on_state: Callable[[Target, NodeState], None]
-    on_health: Callable[[Target, Mapping[ProviderId, ReportedHealth]], None]
-    on_push: Callable[[Target, Pushed], None]
+    sends: SendGate
+    on_state: StateListener
+    on_health: HealthListener
+    on_push: PushListener
 
 
 class NodeActor:
     """Keeps a session with one Node and converges it to the latest desired payload (PSH-01).
 
-    `run` dials, pushes what differs, and dials again when the session is lost; `check`, `commit` and `put_back` speak
-    through the same session, one exchange at a time. After a lost answer the next handshake tells what the Node runs;
-    only what differs is pushed, and nothing is applied twice.
+    `run` dials, pushes what differs, and dials again when the session is lost; `check`, `commit` and `put_back` use the
+    same session, one exchange at a time. After a lost answer the next handshake tells what the Node runs: only what
+    differs is pushed, and nothing is applied twice.
     """
 
-    def __init__(self, target: Target, desired: Desired | None, around: Surroundings) -> None:
+    def __init__(self, target: Target, desired: Desired | None, context: Context) -> None:
         self.state = NodeState()
         self._target = target
         self._desired = desired
-        self._around = around
-        self._caller = around.caller
-        self._context = RenewedContext(target.tls, shared_context) if target.tls else None
+        self._context = context
+        self._caller = context.caller
+        self._tls = RenewedContext(target.tls, shared_context) if target.tls else None
         self._link: Link | None = None
         self._generation = Generation(0)
         self._failures = 0
@@ -57,12 +69,12 @@ class NodeActor:
         self._refused_tag = b""
         self._refusal = ""
         self._node_instance = ""
-        self._one_at_a_time = asyncio.Lock()
+        self._exchange_lock = asyncio.Lock()
         self._wake = asyncio.Event()
         self._tried = asyncio.Event()
 
     async def run(self) -> None:
-        """Hold sessions, one after the other, until cancelled."""
+        """Hold one session after another until cancelled."""
         while True:
             fault = await self._guarded_session()
             self._note_end(fault)
@@ -73,7 +85,7 @@ class NodeActor:
         await self._tried.wait()
 
     def want(self, desired: Desired) -> None:
-        """Converge to this from now on."""
+        """Converge to this payload from now on."""
         self._desired = desired
         self._publish()
         self._wake.set()
@@ -81,7 +93,7 @@ class NodeActor:
     async def check(self, desired: Desired) -> NodeReport:
         """Ask the Node whether it would take a payload."""
         await self._tried.wait()
-        async with self._one_at_a_time:
+        async with self._exchange_lock:
             try:
                 answer = await self._exchange(Mode.DRY_RUN, desired)
             except SessionError as fault:
@@ -91,8 +103,8 @@ class NodeActor:
         return self._report(answer.outcome, answer.reason)
 
     async def commit(self, desired: Desired) -> NodeReport:
-        """Make a payload the desired one, and have the Node run it."""
-        async with self._one_at_a_time:
+        """Make a payload the desired one and have the Node run it."""
+        async with self._exchange_lock:
             self._desired = desired
             was_checked = self._checked_tag == desired.encoded.tag
             link = self._link
@@ -105,12 +117,12 @@ class NodeActor:
         return self._report(answer.outcome, answer.reason)
 
     async def put_back(self, desired: Desired) -> NodeReport:
-        """Make the old payload the desired one again, and have the Node run it."""
-        async with self._one_at_a_time:
+        """Make the old payload the desired one again and have the Node run it."""
+        async with self._exchange_lock:
             self._desired = desired
         self._wake.set()
         await self._tried.wait()
-        async with self._one_at_a_time:
+        async with self._exchange_lock:
             try:
                 answer = await self._exchange(Mode.APPLY, desired)
             except SessionError as fault:
@@ -119,32 +131,33 @@ class NodeActor:
         return self._report(outcome, answer.reason)
 
     async def _guarded_session(self) -> SessionError:
-        """Hold one session; a fault of our own ends it like any other, since nobody else would notice."""
+        """Hold one session. An internal fault ends it like any other, since nothing else would notice."""
         try:
             return await self._session()
         except Exception as error:  # noqa: BLE001
-            # Only its kind: texts of foreign errors quote what they were given, and that may be the token.
-            return SessionError(f"a fault of the Edge's own ended the session ({type(error).__name__})", permanent=True)
+            # Only the type: texts of foreign errors quote their arguments, which may hold the token.
+            reason = f"an internal fault of the Edge ended the session ({type(error).__name__})"
+            return SessionError(reason, permanent=True)
 
     async def _session(self) -> SessionError:
-        """Hold one session for as long as it lasts, and return why it ended."""
+        """Hold one session for as long as it lasts and return why it ended."""
         try:
-            async with self._around.dials.place(0):
-                self._link = link = await Link.open(self._target, self._caller, self._around.settings, self._context)
+            async with self._context.dials.slot(0):
+                self._link = link = await Link.open(self._target, self._caller, self._context.settings, self._tls)
         except SessionError as fault:
             return fault
-        # Once: two Edges that both were told to take a Node over would take it from each other for ever.
+        # Only once: two Edges that were both told to take a Node over would take it from each other forever.
         self._caller = replace(self._caller, take_over=False)
         try:
             self._generation = Generation(max(self._generation, link.running.generation))
-            self._meet(link)
+            self._begin(link)
             return await self._serve(link)
         finally:
             self._link = None
             await link.close()
 
-    def _meet(self, link: Link) -> None:
-        """Begin a session: what a Node has refused, it refuses as long as its process lives."""
+    def _begin(self, link: Link) -> None:
+        """Begin a session. A payload that a Node has refused is refused for as long as the Node's process lives."""
         is_same = link.node_instance and link.node_instance == self._node_instance
         self._node_instance = link.node_instance
         if is_same and self._desired is not None and self._refused_tag == self._desired.encoded.tag:
@@ -153,7 +166,7 @@ class NodeActor:
         self._refused_tag = b""
         if self._desired is None or link.running.tag == self._desired.encoded.tag:
             self._publish(Connection.CONNECTED)
-        # Else it is pushed to at once: a Node that runs another payload may not know what requests are to find there.
+        # Otherwise it stays out of dispatch until it is pushed to: it may not run what requests expect of it.
 
     async def _serve(self, link: Link) -> SessionError:
         watcher = asyncio.create_task(self._watch_health(link))
@@ -166,8 +179,8 @@ class NodeActor:
                 await self._converge()
                 self._tried.set()
                 await self._wake.wait()
-            async with self._one_at_a_time:
-                lost = watcher.result() if watcher.done() else SessionError("the Node stops")
+            async with self._exchange_lock:
+                lost = watcher.result() if watcher.done() else SessionError("the Node is stopping")
                 return link.fault or lost
         except SessionError as fault:
             return fault
@@ -178,13 +191,13 @@ class NodeActor:
         try:
             async with contextlib.aclosing(link.health()) as reports:
                 async for report in reports:
-                    self._around.on_health(self._target, report)
+                    self._context.on_health(self._target.node_id, report)
         except SessionError as fault:
             return fault
-        return SessionError("the Node has ended the session")
+        return SessionError("the Node ended the session")
 
     async def _converge(self) -> None:
-        async with self._one_at_a_time:
+        async with self._exchange_lock:
             desired = self._desired
             if desired is not None and desired.encoded.tag != self._refused_tag:
                 await self._exchange(Mode.APPLY, desired)
@@ -192,10 +205,10 @@ class NodeActor:
             self._publish()
 
     async def _exchange(self, mode: Mode, desired: Desired) -> Answer:
-        """Push a payload, unless the Node runs it already. Called with the turn taken.
+        """Push a payload unless the Node already runs it. Called with the exchange lock held.
 
         Raises:
-            SessionError: there is no session, or there is none any more.
+            SessionError: there is no session, or it has ended.
         """
         link = self._link
         if link is None or link.leaving.is_set():
@@ -210,17 +223,17 @@ class NodeActor:
 
     async def _push(self, link: Link, mode: Mode, desired: Desired) -> Answer:
         self._generation = Generation(self._generation + 1)
-        clock = self._around.settings.clock
-        begin = clock()
+        clock = self._context.clock
+        begin = clock.monotonic()
         outcome = None
         try:
-            answer = await link.push(mode, desired, self._generation, self._around.gate)
+            answer = await link.push(mode, desired, self._generation, self._context.sends)
             outcome = answer.outcome
         except SessionError as fault:
             await link.close(fault)
             raise
         finally:
-            self._around.on_push(self._target, Pushed(mode, outcome, clock() - begin))
+            self._context.on_push(self._target.node_id, Pushed(mode, outcome, clock.monotonic() - begin))
         return answer
 
     def _note_answer(self, desired: Desired, answer: Answer) -> None:
@@ -236,22 +249,21 @@ class NodeActor:
         self._failures += 1
         self._publish(fault.connection, fault.reason)
         if was_well:
-            self._tried.clear()  # it may be back in a moment: whoever asks waits for the next try
+            self._tried.clear()  # it may be back in a moment, so whoever checks waits for the next try
         else:
             self._tried.set()
 
     async def _pause(self, fault: SessionError) -> None:
-        settings = self._around.settings
+        settings, chance, clock = self._context.settings, self._context.chance(), self._context.clock
         if fault.permanent:
-            delay = settings.slow_retry * (0.5 + settings.chance() / 2)
             self._wake.clear()
-            await _first_of(settings.sleep(delay), self._wake.wait())
+            await _first_of(clock.sleep(settings.slow_retry * (0.5 + chance / 2)), self._wake.wait())
             return
         longest = settings.backoff_base * 2 ** min(self._failures, _MAX_DOUBLINGS)
-        await settings.sleep(settings.chance() * min(settings.backoff_cap, longest))
+        await clock.sleep(chance * min(settings.backoff_cap, longest))
 
     def _publish(self, connection: Connection | None = None, error: str = "") -> None:
-        """Bring the state up to date and tell of it; without a connection given it stays what it was."""
+        """Update the state and report a change; without a connection given, it stays what it was."""
         if connection is None:
             connection, error = self.state.connection, self.state.last_error
         state = replace(self.state, connection=connection, last_error=error, in_sync=False)
@@ -263,7 +275,7 @@ class NodeActor:
             level = logging.WARNING if state.last_error else logging.INFO
             _log.log(level, "node %s: %s", self._target.node_id, f"{state.connection} {state.last_error}".rstrip())
         self.state = state
-        self._around.on_state(self._target, state)
+        self._context.on_state(self._target.node_id, state)
 
     def _with_running(self, state: NodeState, link: Link) -> NodeState:
         running, desired = link.running, self._desired

@@ -2,79 +2,81 @@
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
-from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
-from iop_edge.push.actor import NodeActor, Surroundings
+from iop_edge.clock import SYSTEM_CLOCK, Clock
+from iop_edge.ids import NodeId
+from iop_edge.push.actor import Context, NodeActor
 from iop_edge.push.gate import SendGate
-from iop_edge.push.link import Caller
 from iop_edge.push.model import (
+    DEFAULT_SETTINGS,
+    Caller,
     Desired,
     HealthListener,
     NodeState,
-    Pushed,
     PushListener,
-    ReportedHealth,
+    PushSettings,
     StateListener,
     Target,
 )
-from iop_edge.push.settings import DEFAULTS, Settings
 from iop_edge.refresh.result import NodeReport
 
 _log = logging.getLogger(__name__)
 
+_News = TypeVar("_News")
 _Step = Callable[[NodeActor, Desired], Awaitable[NodeReport]]
 
 
 class Fleet:
-    """The sessions with all Nodes of an Edge, one a Node, each converging its Node on its own (PSH-01 to PSH-04).
+    """The sessions with all Nodes of an Edge, each converging its Node on its own (PSH-01 to PSH-04).
 
     Args:
-        edge_id: the Edge's id; a Node belongs to one.
-        instance_id: a random id of this process.
-        take_over: take each Node over, once, when it belongs to another Edge id.
-        settings: deadlines, bounds, clock and chance.
-        on_state_change: told of each change of a Node's state.
-        on_health: told of the health that a Node reports.
-        on_push: told of each push that has ended, and how long it took.
+        caller: the Edge that dials. Its take-over happens once for each Node.
+        settings: time limits and bounds.
+        clock: times retries and pushes.
+        chance: returns a random number from 0 to 1, which spreads retries.
+        on_state_change: called with each change of a Node's state.
+        on_health: called with the health that a Node reports.
+        on_push: called with each push that has ended.
     """
 
     def __init__(
         self,
-        edge_id: EdgeId,
-        instance_id: EdgeInstanceId,
+        caller: Caller,
         *,
-        take_over: bool = False,
-        settings: Settings = DEFAULTS,
+        settings: PushSettings = DEFAULT_SETTINGS,
+        clock: Clock = SYSTEM_CLOCK,
+        chance: Callable[[], float] = random.random,
         on_state_change: StateListener | None = None,
         on_health: HealthListener | None = None,
         on_push: PushListener | None = None,
     ) -> None:
-        self._around = Surroundings(
-            caller=Caller(edge_id, instance_id, take_over),
+        self._context = Context(
+            caller=caller,
             settings=settings,
+            clock=clock,
+            chance=chance,
             dials=SendGate(settings.dials_at_once, settings.send_hold, settings.bytes_at_once),
-            gate=SendGate(settings.sends_at_once, settings.send_hold, settings.bytes_at_once),
-            on_state=self._tell_state,
-            on_health=self._tell_health,
-            on_push=self._tell_push,
+            sends=SendGate(settings.sends_at_once, settings.send_hold, settings.bytes_at_once),
+            on_state=_guarded(on_state_change),
+            on_health=_guarded(on_health),
+            on_push=_guarded(on_push),
         )
-        self._on_state_change = on_state_change
-        self._on_health = on_health
-        self._on_push = on_push
         self._actors: dict[NodeId, NodeActor] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, targets: Iterable[Target], desired: Mapping[NodeId, Desired]) -> None:
-        """Begin to dial the targets and to converge each to what is desired of it. Called once, in an event loop."""
+        """Start to dial the targets and to converge each to its desired payload. Called once, in an event loop."""
         for target in targets:
-            actor = NodeActor(target, desired.get(target.node_id), self._around)
+            actor = NodeActor(target, desired.get(target.node_id), self._context)
             self._actors[target.node_id] = actor
             self._tasks.append(asyncio.create_task(actor.run(), name=f"node {target.node_id}"))
 
     def set_desired(self, desired: Mapping[NodeId, Desired]) -> None:
-        """Say what Nodes should run from now on; the latest wins. A Node that runs the content already gets no push."""
+        """Set what Nodes should run from now on. A Node that already runs the content gets no push."""
         for node_id, item in desired.items():
             self._actors[node_id].want(item)
 
@@ -94,14 +96,14 @@ class Fleet:
         return await self._all(NodeActor.commit, desired)
 
     async def put_back(self, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
-        """Make these payloads, the old ones, the desired ones again and push them with a higher generation (PSH-03).
+        """Make these old payloads the desired ones again and push them with a higher generation (PSH-03).
 
         Outcomes: `rolled_back`, `rollback_failed` (converged later).
         """
         return await self._all(NodeActor.put_back, desired)
 
     def states(self) -> Mapping[NodeId, NodeState]:
-        """Return what is known of each Node now, by id."""
+        """Return the state of each Node, by id."""
         return MappingProxyType({node_id: self._actors[node_id].state for node_id in sorted(self._actors)})
 
     async def settled(self) -> None:
@@ -120,22 +122,16 @@ class Fleet:
         reports = await asyncio.gather(*(step(self._actors[node_id], desired[node_id]) for node_id in node_ids))
         return dict(zip(node_ids, reports, strict=True))
 
-    def _tell_state(self, target: Target, state: NodeState) -> None:
-        if self._on_state_change is not None:
-            _call(self._on_state_change, target.node_id, state)
 
-    def _tell_health(self, target: Target, health: Mapping[ProviderId, ReportedHealth]) -> None:
-        if self._on_health is not None:
-            _call(self._on_health, target.node_id, health)
+def _guarded(listener: Callable[[NodeId, _News], None] | None) -> Callable[[NodeId, _News], None]:
+    """Wrap a listener, whose own faults must not end a session."""
 
-    def _tell_push(self, target: Target, pushed: Pushed) -> None:
-        if self._on_push is not None:
-            _call(self._on_push, target.node_id, pushed)
+    def call(node_id: NodeId, news: _News) -> None:
+        if listener is None:
+            return
+        try:
+            listener(node_id, news)
+        except Exception:  # noqa: BLE001
+            _log.exception("a listener failed")
 
-
-def _call(listener: Callable[..., None], *news: object) -> None:
-    """Tell a listener; its own faults must not end a session."""
-    try:
-        listener(*news)
-    except Exception:  # noqa: BLE001
-        _log.exception("a listener failed")
+    return call

@@ -1,39 +1,60 @@
-"""How many handshakes or pushes, and how much of them, are sent at once (PSH-04)."""
+"""Bounds how much is sent at once (PSH-04)."""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 
 class SendGate:
-    """Bounds what is being sent, in number and in bytes.
-
-    Senders get in in the order in which they came. One that is larger than the whole budget gets in alone.
+    """Bounds concurrent sends, in number and in bytes. Senders enter in order of arrival.
 
     Args:
-        width: how many are sent at once.
-        hold: the longest that one of them keeps its place, in seconds. A Node that does not read what it is sent goes
-            on being sent to, but no longer keeps others waiting.
-        budget: how many bytes are being sent at once. They are in memory until they are sent, place or no place.
+        slots: the maximum number of concurrent sends.
+        hold: the longest that a send keeps its slot, in seconds. After that a Node that does not read no longer keeps
+            others waiting.
+        max_bytes: the maximum number of bytes being sent, with or without a slot: they are in memory until they are
+            sent. A larger send enters alone.
     """
 
-    def __init__(self, width: int, hold: float, budget: int) -> None:
-        self._free_places = width
+    def __init__(self, slots: int, hold: float, max_bytes: int) -> None:
+        self._free_slots = slots
         self._hold = hold
-        self._budget = budget
+        self._max_bytes = max_bytes
         self._bytes = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    def place(self, size: int) -> "Place":
-        """Return a context that waits for a place, and yields what is to be called when all is sent.
+    @asynccontextmanager
+    async def slot(self, size: int) -> AsyncIterator[Callable[[], None]]:
+        """Wait for a slot and yield what must be called when everything is sent.
 
-        The place is held until then, until the block ends, or until the hold is over; the bytes count until then or
-        until the block ends.
+        The slot is held until that call, the end of the block, or the end of the hold. The bytes count until that call
+        or the end of the block.
         """
-        return Place(self, size, self._hold)
+        await self._enter(size)
+        holds_slot = is_sending = True
 
-    async def enter(self, size: int) -> None:
-        """Take a place, once there is one."""
+        def release_slot() -> None:
+            nonlocal holds_slot
+            if holds_slot:
+                holds_slot = False
+                self._release(slots=1)
+
+        def sent() -> None:
+            nonlocal is_sending
+            expiry.cancel()
+            release_slot()
+            if is_sending:
+                is_sending = False
+                self._release(size=size)
+
+        expiry = asyncio.get_running_loop().call_later(self._hold, release_slot)
+        try:
+            yield sent
+        finally:
+            sent()
+
+    async def _enter(self, size: int) -> None:
         if not self._waiting and self._has_room(size):
             self._take(size)
             return
@@ -43,25 +64,24 @@ class SendGate:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                self._let_in()  # whoever came after may fit where this one did not
+                self._admit()  # a smaller send behind this one may fit
             else:
-                self.leave(places=1, size=size)
+                self._release(slots=1, size=size)
             raise
 
     def _has_room(self, size: int) -> bool:
-        return self._free_places > 0 and (not self._bytes or self._bytes + size <= self._budget)
+        return self._free_slots > 0 and (not self._bytes or self._bytes + size <= self._max_bytes)
 
     def _take(self, size: int) -> None:
-        self._free_places -= 1
+        self._free_slots -= 1
         self._bytes += size
 
-    def leave(self, *, places: int = 0, size: int = 0) -> None:
-        """Give up what was taken, and let in who waits for it."""
-        self._free_places += places
+    def _release(self, *, slots: int = 0, size: int = 0) -> None:
+        self._free_slots += slots
         self._bytes -= size
-        self._let_in()
+        self._admit()
 
-    def _let_in(self) -> None:
+    def _admit(self) -> None:
         while self._waiting:
             size, turn = self._waiting[0]
             if not turn.cancelled():
@@ -70,37 +90,3 @@ class SendGate:
                 self._take(size)
                 turn.set_result(None)
             self._waiting.popleft()
-
-
-class Place:
-    """A place in a gate, for as long as a block runs or something is being sent."""
-
-    __slots__ = ("_expiry", "_gate", "_has_sent", "_hold", "_holds_place", "_size")
-
-    def __init__(self, gate: SendGate, size: int, hold: float) -> None:
-        self._gate = gate
-        self._size = size
-        self._hold = hold
-        self._holds_place = False
-        self._has_sent = False
-
-    async def __aenter__(self) -> Callable[[], None]:
-        await self._gate.enter(self._size)
-        self._holds_place = True
-        self._expiry = asyncio.get_running_loop().call_later(self._hold, self._give_up_place)
-        return self._sent
-
-    async def __aexit__(self, *_: object) -> None:
-        self._sent()
-
-    def _give_up_place(self) -> None:
-        if self._holds_place:
-            self._holds_place = False
-            self._gate.leave(places=1)
-
-    def _sent(self) -> None:
-        self._expiry.cancel()
-        self._give_up_place()
-        if not self._has_sent:
-            self._has_sent = True
-            self._gate.leave(size=self._size)

@@ -1,7 +1,8 @@
-"""One session with a Node, from handshake to loss."""
+"""One session with a Node, from handshake to loss, and what its faults mean (PSH-03)."""
 
 import asyncio
 import contextlib
+import os
 import ssl
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,18 +10,18 @@ from functools import lru_cache
 from typing import Final
 
 from grpclib.const import Status
-from grpclib.exceptions import GRPCError
+from grpclib.exceptions import GRPCError, StreamTerminatedError
 
-from iop_edge.ids import EdgeId, EdgeInstanceId, Generation, ProviderId
-from iop_edge.net import Tls, client_context, parse_address
-from iop_edge.push.fault import CALL_ERRORS, SessionError, fault_of, quoted
+from iop_edge.errors import EdgeError
+from iop_edge.ids import Generation, ProviderId
+from iop_edge.net import AddressError, Tls, client_context, parse_address
 from iop_edge.push.gate import SendGate
-from iop_edge.push.model import Connection, Desired, HealthState, ReportedHealth, Target
-from iop_edge.push.settings import Settings
+from iop_edge.push.model import Caller, Connection, Desired, HealthState, PushSettings, ReportedHealth, Target
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.schema import table
-from iop_edge.schema.wire import bytes_field, number_field
-from iop_edge.transport.channel import ClientChannel
+from iop_edge.schema.values import REDACTED
+from iop_edge.schema.wire import WireError, bytes_field, number_field
+from iop_edge.transport.channel import ClientChannel, TlsRefusedError
 from iop_edge.transport.protocol import PROTOCOL_VERSION
 from iop_edge.transport.renewal import RenewedContext
 from iop_pb.iop.runtime.v1 import (
@@ -49,25 +50,49 @@ _OUTCOMES: Final = {
     NodeConfigRefreshOutcome.RESTART_REQUIRED: NodeOutcome.RESTART_REQUIRED,
     NodeConfigRefreshOutcome.REJECTED: NodeOutcome.REJECTED,
 }
-_PAYLOAD_REFUSALS: Final = (Status.RESOURCE_EXHAUSTED, Status.INVALID_ARGUMENT)
 _HEALTH: Final = {
     ResourceHealthState.HEALTHY: HealthState.HEALTHY,
     ResourceHealthState.UNHEALTHY: HealthState.UNHEALTHY,
 }
+_REFUSALS: Final = {
+    Status.UNAUTHENTICATED: "the Node does not accept the token",
+    Status.PERMISSION_DENIED: "the Node refuses this Edge",
+    Status.FAILED_PRECONDITION: "the Node refuses the session",
+    Status.UNIMPLEMENTED: "the Node does not speak this protocol",
+    Status.INVALID_ARGUMENT: "the Node does not understand the Edge",
+    Status.RESOURCE_EXHAUSTED: "the request is too large for the Node",
+}
+_PAYLOAD_REFUSALS: Final = (Status.RESOURCE_EXHAUSTED, Status.INVALID_ARGUMENT)
+_CALL_ERRORS: Final = (
+    TimeoutError,
+    OSError,
+    GRPCError,
+    StreamTerminatedError,
+    WireError,
+    EdgeError,
+    AddressError,
+)
+_MAX_QUOTED: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who dials: the Edge and its process, and whether it takes Nodes over from another Edge."""
+class SessionError(Exception):
+    """A session that failed or could not begin.
 
-    edge_id: EdgeId
-    instance_id: EdgeInstanceId
-    take_over: bool = False
+    `permanent` faults do not pass by themselves: the Edge retries slowly, or when the desired payload changes.
+    """
+
+    def __init__(
+        self, reason: str, connection: Connection = Connection.UNREACHABLE, *, permanent: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.connection = connection
+        self.permanent = permanent
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a Node runs, as it says itself."""
+    """What a Node reports to run."""
 
     generation: int = 0
     revision: int = 0
@@ -76,21 +101,21 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a push ended: one of `committed`, `unchanged`, `restart_required`, `rejected`, and why."""
+    """The answer to a push: `committed`, `unchanged`, `restart_required` or `rejected`, and why."""
 
     outcome: NodeOutcome
     reason: str = ""
 
 
 class Link:
-    """A connection that has been shaken hands on. It is used up once: what is lost is dialled anew, as another one.
+    """A connection after its handshake. A lost link is not dialled again but replaced.
 
-    Every method raises `SessionError` where the session is over, or must be. `leaving` is set when the Node says
-    goodbye, `fault` is what made somebody close the link. `node_instance` names the Node's process, where it has said.
+    Every method raises `SessionError` when the session is over, or must end. `leaving` is set when the Node announces
+    that it stops; `fault` is why the link was closed. `node_instance` identifies the Node's process; it may be empty.
     """
 
     def __init__(
-        self, target: Target, caller: Caller, settings: Settings, tls: tuple[Tls, ssl.SSLContext] | None
+        self, target: Target, caller: Caller, settings: PushSettings, tls: tuple[Tls, ssl.SSLContext] | None
     ) -> None:
         self.running = Running()
         self.node_instance = ""
@@ -112,15 +137,15 @@ class Link:
 
     @classmethod
     async def open(
-        cls, target: Target, caller: Caller, settings: Settings, context: RenewedContext | None = None
+        cls, target: Target, caller: Caller, settings: PushSettings, context: RenewedContext | None = None
     ) -> "Link":
-        """Dial a Node, with TLS where there is a context, and shake hands.
+        """Dial a Node, with TLS if there is a context, and shake hands.
 
         Raises:
-            SessionError: the Node cannot be reached, refuses, or is another one than it should be.
+            SessionError: the Node cannot be reached, refuses, or is not the expected one.
         """
-        with _faults(target.token):
-            # Certificates are read and understood beside the event loop: the files may be slow, and they may be many.
+        with _session_errors(target.token):
+            # In a thread: certificate files may be many, and slow to read and parse.
             tls = await asyncio.to_thread(context.current) if context else None
             link = cls(target, caller, settings, tls)
         try:
@@ -131,10 +156,10 @@ class Link:
         return link
 
     async def push(self, mode: Mode, desired: Desired, generation: Generation, gate: SendGate) -> Answer:
-        """Send a payload and return how that ended; `running` then is what the Node says to run."""
+        """Send a payload and return the answer; `running` is then what the Node reports to run."""
         request = _request(self._caller, mode, desired, generation)
         try:
-            async with gate.place(len(request)) as sent:
+            async with gate.slot(len(request)) as sent:
                 reply = await self._channel.unary(
                     f"{_SERVICE}/NodeConfigRefresh",
                     request,
@@ -143,7 +168,7 @@ class Link:
                     metadata=self._metadata,
                     sent=sent,
                 )
-        except CALL_ERRORS as error:
+        except _CALL_ERRORS as error:
             fault = fault_of(error, self._target.token)
             if isinstance(error, GRPCError) and error.status in _PAYLOAD_REFUSALS:
                 return Answer(NodeOutcome.REJECTED, fault.reason)
@@ -152,26 +177,26 @@ class Link:
         return self._answer(mode, desired, reply)
 
     async def health(self) -> AsyncGenerator[Mapping[ProviderId, ReportedHealth], None]:
-        """Yield what the Node says of its resources' health. The session lives as long as this is read.
+        """Yield the health that the Node reports. The session lives as long as this is read.
 
-        A report of a generation that is past is about what runs no more: the next one has all resources anew.
+        A report of an older generation is skipped: a report of all resources follows.
         """
         request = WatchHealthRequest(edge_id=self._caller.edge_id, edge_instance_id=self._caller.instance_id)
         reports = self._channel.server_stream(
             f"{_SERVICE}/WatchHealth", request, WatchHealthResponse, metadata=self._metadata
         )
-        with _faults(self._target.token):
+        with _session_errors(self._target.token):
             async with contextlib.aclosing(reports):
                 async for report in reports:
                     if report.generation >= self.running.generation:
                         yield {ProviderId(item.provider_id): self._health(item) for item in report.resources}
 
-    def _health(self, said: ResourceHealth) -> ReportedHealth:
-        state = _HEALTH.get(said.state, HealthState.UNKNOWN)
-        return ReportedHealth(state, quoted(said.detail, self._target.token))
+    def _health(self, reported: ResourceHealth) -> ReportedHealth:
+        state = _HEALTH.get(reported.state, HealthState.UNKNOWN)
+        return ReportedHealth(state, _quoted(reported.detail, self._target.token))
 
     async def close(self, fault: SessionError | None = None) -> None:
-        """Drop the connection, where that is so because of this fault."""
+        """Drop the connection, because of a fault if one is given."""
         self.fault = self.fault or fault
         await self._channel.finish()
 
@@ -182,7 +207,7 @@ class Link:
             edge_instance_id=self._caller.instance_id,
             take_over=self._caller.take_over,
         )
-        with _faults(self._target.token):
+        with _session_errors(self._target.token):
             await self._channel.connect()
             reply = await self._channel.unary(
                 f"{_SERVICE}/Handshake",
@@ -192,11 +217,10 @@ class Link:
                 metadata=self._metadata,
             )
         if reply.protocol_version != PROTOCOL_VERSION:
-            said = f"the Node speaks protocol version {reply.protocol_version}, the Edge {PROTOCOL_VERSION}"
-            raise SessionError(said, Connection.REFUSED, permanent=True)
+            raise _refused(f"the Node speaks protocol version {reply.protocol_version}, the Edge {PROTOCOL_VERSION}")
         if reply.node_id != self._target.node_id:
-            said = f"another Node answers at this address: {quoted(reply.node_id, self._target.token)}"
-            raise SessionError(said, Connection.REFUSED, permanent=True)
+            other = _quoted(reply.node_id, self._target.token)
+            raise _refused(f"another Node answers at this address: {other}")
         self.running = _running(reply.running)
         self.node_instance = reply.node_instance_id
 
@@ -204,17 +228,16 @@ class Link:
         outcome = _OUTCOMES.get(reply.outcome)
         if outcome is None:
             raise SessionError("the Node's answer has no outcome", Connection.DIVERGED, permanent=True)
-        took_it = outcome in (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
-        if took_it and mode is Mode.APPLY and self.running.tag != desired.encoded.tag:
-            raise SessionError(
-                "the Node says that it took the payload, and runs another", Connection.DIVERGED, permanent=True
-            )
+        taken = outcome in (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
+        if taken and mode is Mode.APPLY and self.running.tag != desired.encoded.tag:
+            reason = "the Node reports that it took the payload, but runs another"
+            raise SessionError(reason, Connection.DIVERGED, permanent=True)
         reasons = (f"{item.path} {item.message} [{item.rule}]" for item in reply.violations)
-        return Answer(outcome, quoted("; ".join(reasons), self._target.token))
+        return Answer(outcome, _quoted("; ".join(reasons), self._target.token))
 
 
 def _request(caller: Caller, mode: Mode, desired: Desired, generation: Generation) -> bytes:
-    """Put a request together from what is encoded already: to encode it as a whole costs more than to send it."""
+    """Assemble a request around the encoded payload: encoding it as a whole would cost more than sending it."""
     return b"".join(
         (
             _head(caller, mode),
@@ -233,21 +256,74 @@ def _head(caller: Caller, mode: Mode) -> bytes:
     )
 
 
-def _running(said: RunningPayload | None) -> Running:
-    if said is None:
+def _running(reported: RunningPayload | None) -> Running:
+    if reported is None:
         return Running()
-    return Running(said.generation, said.revision, said.payload_hash)
+    return Running(reported.generation, reported.revision, reported.payload_hash)
 
 
 @lru_cache(maxsize=64)
 def shared_context(tls: Tls) -> ssl.SSLContext:
-    """Return the context of these texts: one for all Nodes that share them, for each is large and slow to make."""
+    """Return the TLS context of these texts, which Nodes share: a context is large and slow to make."""
     return client_context(tls)
 
 
 @contextlib.contextmanager
-def _faults(token: str) -> Iterator[None]:
+def _session_errors(token: str) -> Iterator[None]:
     try:
         yield
-    except CALL_ERRORS as error:
+    except _CALL_ERRORS as error:
         raise fault_of(error, token) from None
+
+
+def fault_of(error: Exception, token: str) -> SessionError:
+    """Return what an error of a call means. Texts of the Node are quoted, cut short, and never hold the token."""
+    if isinstance(error, GRPCError):
+        return _grpc_fault(error, token)
+    if isinstance(error, ssl.SSLError):
+        return _refused(_tls_fault(error))
+    if isinstance(error, TlsRefusedError):
+        return _refused("the Node does not accept the Edge's certificate")
+    if isinstance(error, EdgeError | AddressError):
+        return _refused(str(error))
+    return SessionError(_connection_fault(error))
+
+
+def _tls_fault(error: ssl.SSLError) -> str:
+    # Errors that the ssl module raises itself lack the attributes of those from OpenSSL.
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the Node's certificate does not verify: {getattr(error, 'verify_message', 'invalid')}"
+    return f"TLS fails: {getattr(error, 'reason', None) or 'broken'}"
+
+
+def _connection_fault(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, OSError):
+        # asyncio puts the peer's address into the text. Name lookups have their own, negative numbers.
+        known = error.errno is not None and error.errno > 0
+        return f"cannot connect: {os.strerror(error.errno or 0) if known else error.strerror or type(error).__name__}"
+    if isinstance(error, WireError):
+        return f"the Node sent a broken message: {error}"
+    return "the connection was lost"
+
+
+def _grpc_fault(error: GRPCError, token: str) -> SessionError:
+    told = _quoted(error.message or error.status.name, token)
+    if error.status in _REFUSALS:
+        return _refused(f"{_REFUSALS[error.status]}: {told}")
+    if error.status is Status.ABORTED:
+        return SessionError(f"the Node is held by another session: {told}", Connection.REFUSED)
+    return SessionError(f"the Node failed: {told}")
+
+
+def _refused(reason: str) -> SessionError:
+    return SessionError(reason, Connection.REFUSED, permanent=True)
+
+
+def _quoted(text: str, token: str) -> str:
+    """Return a Node's text as it may be shown: printable, cut short, and without the token."""
+    if token and token in text:
+        return REDACTED
+    printable = "".join(char if char.isprintable() else "?" for char in text[:_MAX_QUOTED])
+    return printable if len(text) <= _MAX_QUOTED else f"{printable}..."

@@ -15,15 +15,14 @@ import iop_edge
 from iop_edge.client.status import NodeConnection, NodeStatus
 from iop_edge.edge.edge import Edge
 from iop_edge.ids import NodeId
-from iop_edge.push.model import Desired
-from iop_edge.push.settings import Settings
+from iop_edge.push.model import Desired, PushSettings
 from iop_edge.refresh.result import NodeOutcome, NodeReport, Status
 from tests.e2e.processes import clean_environ
 from tests.pki import CA, EDGE, NODE, STRANGER
 from tests.support import COMMAND, run
 
 TOKEN = "n0de-t0ken"
-EAGER = Settings(backoff_base=0.001, backoff_cap=0.05, slow_retry=0.05)
+EAGER = PushSettings(backoff_base=0.001, backoff_cap=0.05, slow_retry=0.05)
 OLD, NEW = 1, 2
 A, B = NodeId("a"), NodeId("b")
 

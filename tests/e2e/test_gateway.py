@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import iop_edge
-from iop_edge.push.settings import Settings
+from iop_edge.push.model import PushSettings
 from tests.support import run
 from tests.unit.edge.house import House, made
 
@@ -28,7 +28,7 @@ from examples.gateway.front import Gateway
 
 TOKEN = "principal-s3cr3t"
 NAMES = ("a", "b", "c")
-EAGER = Settings(backoff_base=0.001, backoff_cap=0.01)
+EAGER = PushSettings(backoff_base=0.001, backoff_cap=0.01)
 
 
 class Gate:

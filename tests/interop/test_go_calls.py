@@ -20,7 +20,7 @@ from iop_edge.node.node import run_node
 from iop_edge.payload import node_payload
 from iop_edge.pool.errors import NoProviderError
 from iop_edge.pool.status import Health
-from iop_edge.push.settings import Settings
+from iop_edge.push.model import PushSettings
 from iop_edge.refresh.result import NodeOutcome, RefreshResult, Status
 from iop_edge.serve.admin import AdminService
 from iop_edge.transport.server import BoundedServer
@@ -46,7 +46,7 @@ nodes:
 
 ANY_ADDRESS = "127.0.0.1:7501"
 
-EAGER = Settings(backoff_base=0.001, backoff_cap=0.05)
+EAGER = PushSettings(backoff_base=0.001, backoff_cap=0.05)
 REJECTED, REFUSED_AT_LAST = 101, 66
 """Concurrencies that a Go Node refuses, the second one only when it is to run."""
 

@@ -3,7 +3,7 @@ import pytest
 from bench import push
 from iop_edge.ids import Generation
 from iop_edge.push import link
-from iop_edge.push.link import Caller
+from iop_edge.push.model import Caller
 from iop_edge.refresh.result import Mode
 from iop_edge.schema.wire import decode
 from iop_pb.iop.runtime.v1 import NodeConfigRefreshRequest

@@ -12,12 +12,12 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.edge import Edge
 from iop_edge.ids import NodeId
 from iop_edge.node.node import run_node
-from iop_edge.push.settings import Settings
+from iop_edge.push.model import PushSettings
 from iop_edge.serve.own_files import OwnFiles
 from iop_edge.store.history import Store
 
 TOKEN = "node-token-s3cr3t"
-EAGER = Settings(backoff_base=0.001, backoff_cap=0.01)
+EAGER = PushSettings(backoff_base=0.001, backoff_cap=0.01)
 """A fleet that tries again at once."""
 
 

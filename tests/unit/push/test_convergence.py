@@ -1,7 +1,6 @@
 """Each Node on its own: dialled, pushed to, dialled again, and never pushed to without need."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -50,7 +49,7 @@ def test_settled_waits_for_the_first_try_of_each() -> None:
             await b.stop()
             wanted = all_desired(1, "a", "b")
             sleeper = Sleeper()
-            async with fleet(a.target(), b.target(), wanted=wanted, settings=patient(sleeper)) as (edge, _):
+            async with fleet(a.target(), b.target(), wanted=wanted, pace=patient(sleeper)) as (edge, _):
                 await edge.settled()
                 states = edge.states()
                 assert list(states) == ["a", "b"]
@@ -203,8 +202,8 @@ def test_pauses_grow_to_their_cap_and_end_with_success() -> None:
         a = Station("a")
         await a.start()
         await a.stop()
-        settings = patient(sleeper, backoff_base=1.0, backoff_cap=10.0)
-        async with fleet(a.target(), wanted=all_desired(1, "a"), settings=settings) as (_, watcher):
+        pace = patient(sleeper, backoff_base=1.0, backoff_cap=10.0)
+        async with fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (_, watcher):
             for _attempt in range(6):
                 await sleeper.wake()
             node = await a.start()
@@ -229,8 +228,8 @@ def test_pauses_are_spread_over_their_whole_length(chance: float, paused: list[f
         a = Station("a")
         await a.start()
         await a.stop()
-        settings = replace(patient(sleeper, backoff_base=1.0), chance=lambda: chance)
-        async with fleet(a.target(), settings=settings):
+        pace = patient(sleeper, backoff_base=1.0, chance=lambda: chance)
+        async with fleet(a.target(), pace=pace):
             for _ in range(2):
                 await sleeper.wake()
             await sleeper.asleep()
@@ -272,9 +271,9 @@ def test_nodes_are_greeted_a_few_at_a_time() -> None:
                 return await shake(message)
 
             a.node.shake = slowly
-            settings = patient(Sleeper(), dials_at_once=1, send_hold=1e6)
+            pace = patient(Sleeper(), dials_at_once=1, send_hold=1e6)
             wanted = all_desired(1, "a", "b")
-            async with fleet(a.target(), b.target(), wanted=wanted, settings=settings) as (_, watcher):
+            async with fleet(a.target(), b.target(), wanted=wanted, pace=pace) as (_, watcher):
                 await begun.wait()
                 assert not b.node.handshakes
                 go_on.set()
@@ -295,8 +294,8 @@ def test_node_that_does_not_answer_keeps_no_place_of_the_senders() -> None:
 
         async with station("a") as a, station("b") as b:
             b.node.refresh = hang
-            settings = patient(Sleeper(), sends_at_once=1, send_hold=1e6)
-            async with fleet(a.target(), b.target(), settings=settings) as (edge, watcher):
+            pace = patient(Sleeper(), sends_at_once=1, send_hold=1e6)
+            async with fleet(a.target(), b.target(), pace=pace) as (edge, watcher):
                 await edge.settled()
                 edge.set_desired(all_desired(1, "b"))
                 await begun.wait()
@@ -307,14 +306,19 @@ def test_node_that_does_not_answer_keeps_no_place_of_the_senders() -> None:
     run(scenario())
 
 
+class Ticking(Sleeper):
+    """A clock on which a second passes between two looks."""
+
+    def monotonic(self) -> float:
+        self.advance(1)
+        return super().monotonic()
+
+
 def test_each_push_is_told_of_with_its_end_and_its_time() -> None:
     async def scenario() -> None:
-        ticks = iter(range(100))
-        pushed: list[tuple[str, Pushed]] = []
-        settings = replace(patient(Sleeper(awake=True)), clock=lambda: next(ticks))
-        async with station("a") as a, fleet(a.target(), settings=settings) as (edge, watcher):
+        pace = patient(Ticking(awake=True))
+        async with station("a") as a, fleet(a.target(), pace=pace) as (edge, watcher):
             await edge.settled()
-            edge._on_push = lambda *told: pushed.append(told)
             await edge.check(all_desired(1, "a"))
             await edge.commit(all_desired(1, "a"))
 
@@ -328,7 +332,7 @@ def test_each_push_is_told_of_with_its_end_and_its_time() -> None:
             a.node.refresh = take
             await watcher.in_sync(2, "a")
         committed = ("a", Pushed(Mode.APPLY, NodeOutcome.COMMITTED, 1))
-        assert pushed == [
+        assert watcher.pushed == [
             ("a", Pushed(Mode.DRY_RUN, NodeOutcome.COMMITTED, 1)),
             committed,
             ("a", Pushed(Mode.APPLY, None, 1)),
@@ -342,11 +346,7 @@ def test_fault_of_a_listener_ends_no_session(caplog: pytest.LogCaptureFixture) -
     async def scenario() -> None:
         async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
             await watcher.in_sync(1, "a")
-
-            def fail(*_: object) -> None:
-                raise ValueError("a listener's own fault")
-
-            edge._on_state_change = edge._on_health = fail
+            watcher.fails = True
             reports = await edge.commit(all_desired(2, "a"))
             assert reports[A].outcome == "committed"
             assert edge.states()[A].in_sync
@@ -368,8 +368,8 @@ def test_closed_fleet_leaves_no_task_and_no_connection() -> None:
             hung.shake = hang  # type: ignore[assignment]
             before = asyncio.all_tasks()
             wanted = all_desired(1, "a", "b", "c")
-            settings = patient(Sleeper())
-            async with fleet(a.target(), b.target(), c.target(), wanted=wanted, settings=settings) as (_, watcher):
+            pace = patient(Sleeper())
+            async with fleet(a.target(), b.target(), c.target(), wanted=wanted, pace=pace) as (_, watcher):
                 await watcher.in_sync(1, "a")
             own = {task for task in asyncio.all_tasks() - before if "request_handler" not in str(task.get_coro())}
             assert not own

@@ -10,7 +10,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from iop_edge.ids import EdgeId, NodeId
 from iop_edge.net import Address, AddressError, Tls, TlsError
-from iop_edge.push.fault import fault_of
+from iop_edge.push.link import fault_of
 from iop_edge.push.model import Connection, Target
 from iop_edge.refresh.result import NodeOutcome
 from iop_edge.schema.wire import WireError
@@ -99,7 +99,7 @@ def test_permanent_fault_is_tried_again_slowly() -> None:
         sleeper = Sleeper()
         async with station("a") as a:
             target = a.target(token="other")
-            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (edge, watcher):
+            async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (edge, watcher):
                 state = await watcher.connection("a", Connection.REFUSED)
                 assert state.last_error.startswith("the Node does not accept the token")
                 await sleeper.wake()
@@ -121,8 +121,8 @@ def test_permanent_fault_is_tried_again_when_something_else_is_desired() -> None
                 raise GRPCError(Status.UNIMPLEMENTED)
 
             a.node.shake = unimplemented
-            settings = patient(sleeper)
-            async with fleet(a.target(), wanted=all_desired(1, "a"), settings=settings) as (edge, watcher):
+            pace = patient(sleeper)
+            async with fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (edge, watcher):
                 await watcher.connection("a", Connection.REFUSED)
                 a.node.shake = refusing
                 edge.set_desired(all_desired(2, "a"))
@@ -143,7 +143,7 @@ def test_permanent_fault_is_tried_again_when_something_is_committed() -> None:
                 raise GRPCError(Status.FAILED_PRECONDITION)
 
             a.node.shake = refuse
-            async with fleet(a.target(), settings=patient(sleeper)) as (edge, watcher):
+            async with fleet(a.target(), pace=patient(sleeper)) as (edge, watcher):
                 await sleeper.asleep()
                 a.node.shake = shake
                 assert (await edge.commit(all_desired(2, "a")))[A].outcome is NodeOutcome.UNREACHABLE
@@ -169,8 +169,8 @@ def test_peer_that_is_not_the_node_is_refused_before_any_push(answer: HandshakeR
                 return answer
 
             a.node.shake = pretend
-            settings = patient(Sleeper())
-            async with fleet(a.target(), wanted=all_desired(1, "a"), settings=settings) as (_, watcher):
+            pace = patient(Sleeper())
+            async with fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (_, watcher):
                 state = await watcher.connection("a", Connection.REFUSED)
                 assert state.last_error == reason
                 assert not a.node.pushes
@@ -190,7 +190,7 @@ def test_second_process_of_an_edge_is_refused_on_both_sides_until_the_first_has_
     async def scenario() -> None:
         sleeper = Sleeper()
         async with station("a") as a:
-            second = fleet(a.target(), wanted=all_desired(2, "a"), settings=patient(sleeper), instance="instance-2")
+            second = fleet(a.target(), wanted=all_desired(2, "a"), pace=patient(sleeper), instance="instance-2")
             async with fleet(a.target(), wanted=all_desired(1, "a")) as (first_edge, first):
                 await first.in_sync(1, "a")
                 entered = await second.__aenter__()
@@ -216,13 +216,13 @@ def test_node_of_another_edge_is_refused_unless_it_is_taken_over() -> None:
     async def scenario() -> None:
         async with (
             station("a") as a,
-            fleet(a.target(), wanted=all_desired(1, "a"), settings=patient(Sleeper())) as (
+            fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(Sleeper())) as (
                 _,
                 first,
             ),
         ):
             await first.in_sync(1, "a")
-            async with fleet(a.target(), wanted=all_desired(2, "a"), edge_id=other, settings=patient(Sleeper())) as (
+            async with fleet(a.target(), wanted=all_desired(2, "a"), edge_id=other, pace=patient(Sleeper())) as (
                 _,
                 refused,
             ):
@@ -345,7 +345,7 @@ def test_answer_that_cannot_be_believed_is_no_success(answer: NodeConfigRefreshR
 
             a.node.refresh = lie
             sleeper = Sleeper()
-            async with fleet(a.target(), wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
+            async with fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
                 state = await watcher.connection("a", Connection.DIVERGED)
                 assert not state.in_sync
                 assert state.last_error
@@ -361,7 +361,7 @@ def test_reason_of_a_session_that_a_commit_has_ended_is_kept() -> None:
         sleeper = Sleeper()
         async with (
             station("a") as a,
-            fleet(a.target(), wanted=all_desired(1, "a"), settings=patient(sleeper)) as (edge, watcher),
+            fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (edge, watcher),
         ):
             await watcher.in_sync(1, "a")
 
@@ -386,7 +386,7 @@ def test_unreadable_address_or_tls_is_shown_and_delays_nobody() -> None:
                 c.target(tls=lambda: Tls(cert="no certificate", key="s3cret")),
             )
             wanted = all_desired(1, "a", "b", "c")
-            async with fleet(*targets, wanted=wanted, settings=patient(Sleeper())) as (edge, watcher):
+            async with fleet(*targets, wanted=wanted, pace=patient(Sleeper())) as (edge, watcher):
                 await watcher.in_sync(1, "a")
                 await edge.settled()
                 states = edge.states()
@@ -402,8 +402,8 @@ def test_node_that_accepts_and_is_silent_is_given_up_at_the_deadline() -> None:
         writers: list[asyncio.StreamWriter] = []
         silent = await asyncio.start_server(lambda _reader, writer: writers.append(writer), "127.0.0.1", 0)
         address = Address(host="127.0.0.1", port=silent.sockets[0].getsockname()[1])
-        settings = patient(Sleeper(), handshake_deadline=0.05)
-        async with fleet(Target(A, str(address)), wanted=all_desired(1, "a"), settings=settings) as (_, watcher):
+        pace = patient(Sleeper(), handshake_deadline=0.05)
+        async with fleet(Target(A, str(address)), wanted=all_desired(1, "a"), pace=pace) as (_, watcher):
             state = await watcher.connection("a", Connection.UNREACHABLE)
             assert state.last_error == "no answer in time"
         for writer in writers:

@@ -17,7 +17,7 @@ async def is_free(gate: SendGate, size: int = 1) -> bool:
     """Tell whether one more may send now."""
 
     async def pass_through() -> None:
-        async with gate.place(size):
+        async with gate.slot(size):
             pass
 
     passing = asyncio.create_task(pass_through())
@@ -32,9 +32,9 @@ async def is_free(gate: SendGate, size: int = 1) -> bool:
 def test_as_many_send_as_the_gate_is_wide() -> None:
     async def scenario() -> None:
         gate = SendGate(2, FOR_EVER, BUDGET)
-        async with gate.place(1):
+        async with gate.slot(1):
             assert await is_free(gate)
-            async with gate.place(1):
+            async with gate.slot(1):
                 assert not await is_free(gate)
             assert await is_free(gate)
 
@@ -44,10 +44,10 @@ def test_as_many_send_as_the_gate_is_wide() -> None:
 def test_place_is_free_once_the_request_is_sent_and_only_once() -> None:
     async def scenario() -> None:
         gate = SendGate(1, FOR_EVER, BUDGET)
-        async with gate.place(1) as leave:
+        async with gate.slot(1) as leave:
             leave()
             leave()
-            async with gate.place(1):
+            async with gate.slot(1):
                 assert not await is_free(gate)
 
     run(scenario())
@@ -57,7 +57,7 @@ def test_place_is_free_after_a_failure() -> None:
     async def scenario() -> None:
         gate = SendGate(1, FOR_EVER, BUDGET)
         with pytest.raises(OSError, match="lost"):
-            async with gate.place(1):
+            async with gate.slot(1):
                 raise OSError("lost")
         assert await is_free(gate)
 
@@ -67,7 +67,7 @@ def test_place_is_free_after_a_failure() -> None:
 def test_place_is_held_no_longer_than_the_hold() -> None:
     async def scenario() -> None:
         gate = SendGate(1, 0.01, BUDGET)
-        async with gate.place(1), gate.place(1):
+        async with gate.slot(1), gate.slot(1):
             pass  # the second got in while the first was still sending
 
     run(scenario())
@@ -76,7 +76,7 @@ def test_place_is_held_no_longer_than_the_hold() -> None:
 def test_bytes_that_are_sent_at_once_are_bounded() -> None:
     async def scenario() -> None:
         gate = SendGate(10, FOR_EVER, BUDGET)
-        async with gate.place(600) as sent:
+        async with gate.slot(600) as sent:
             assert await is_free(gate, 400)
             assert not await is_free(gate, 401)
             sent()
@@ -89,9 +89,9 @@ def test_bytes_that_are_sent_at_once_are_bounded() -> None:
 def test_push_that_is_larger_than_the_budget_is_sent_alone() -> None:
     async def scenario() -> None:
         gate = SendGate(10, FOR_EVER, BUDGET)
-        async with gate.place(BUDGET * 5):
+        async with gate.slot(BUDGET * 5):
             assert not await is_free(gate)
-        async with gate.place(1):
+        async with gate.slot(1):
             assert not await is_free(gate, BUDGET * 5)
 
     run(scenario())
@@ -100,7 +100,7 @@ def test_push_that_is_larger_than_the_budget_is_sent_alone() -> None:
 def test_bytes_count_until_they_are_sent_whatever_the_hold() -> None:
     async def scenario() -> None:
         gate = SendGate(1, 0.01, BUDGET)
-        async with gate.place(600), gate.place(400):  # in after the hold
+        async with gate.slot(600), gate.slot(400):  # in after the hold
             assert not await is_free(gate)
 
     run(scenario())
@@ -112,10 +112,10 @@ def test_large_push_is_not_overtaken_for_ever() -> None:
         order = []
 
         async def send(size: int) -> None:
-            async with gate.place(size):
+            async with gate.slot(size):
                 order.append(size)
 
-        async with gate.place(600):
+        async with gate.slot(600):
             waiting = [asyncio.create_task(send(size)) for size in (900, 1, 2)]
             await asyncio.sleep(0)
         await asyncio.gather(*waiting)
@@ -129,10 +129,10 @@ def test_push_that_is_given_up_while_it_waits_keeps_nobody_waiting() -> None:
         gate = SendGate(10, FOR_EVER, BUDGET)
 
         async def send(size: int) -> None:
-            async with gate.place(size):
+            async with gate.slot(size):
                 pass
 
-        async with gate.place(600):
+        async with gate.slot(600):
             large, small = asyncio.create_task(send(900)), asyncio.create_task(send(300))
             await asyncio.sleep(0)
             large.cancel()
@@ -147,10 +147,10 @@ def test_push_that_is_given_up_in_the_moment_it_gets_in_leaves_its_place() -> No
         gate = SendGate(1, FOR_EVER, BUDGET)
 
         async def send() -> None:
-            async with gate.place(1):
+            async with gate.slot(1):
                 raise AssertionError
 
-        async with gate.place(1):
+        async with gate.slot(1):
             waiting = asyncio.create_task(send())
             await asyncio.sleep(0)
         waiting.cancel()

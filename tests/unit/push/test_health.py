@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from iop_edge.push.model import Connection, HealthState
-from iop_edge.push.settings import DEFAULTS
+from iop_edge.push.model import DEFAULT_SETTINGS, Connection, HealthState
 from iop_pb.iop.runtime.v1 import ResourceHealth, ResourceHealthState, WatchHealthRequest, WatchHealthResponse
 from tests.support import run
 from tests.unit.push.world import TOKEN, Scripted, Sleeper, Station, all_desired, fleet, patient, station
@@ -129,7 +128,7 @@ def test_stream_that_breaks_is_opened_again() -> None:
     "much",
     [
         pytest.param([ResourceHealth(provider_id=str(number)) for number in range(100_000)], id="too many resources"),
-        pytest.param([ResourceHealth(detail="x" * (DEFAULTS.max_reply_bytes + 1))], id="too many bytes"),
+        pytest.param([ResourceHealth(detail="x" * (DEFAULT_SETTINGS.max_reply_bytes + 1))], id="too many bytes"),
     ],
 )
 def test_report_without_bounds_ends_the_session_and_delays_nobody(much: list[ResourceHealth]) -> None:
@@ -137,11 +136,11 @@ def test_report_without_bounds_ends_the_session_and_delays_nobody(much: list[Res
         async with reporting() as (a, node), station("b") as b:
             sleeper = Sleeper()
             wanted = all_desired(1, "a", "b")
-            async with fleet(a.target(), b.target(), wanted=wanted, settings=patient(sleeper)) as (_, watcher):
+            async with fleet(a.target(), b.target(), wanted=wanted, pace=patient(sleeper)) as (_, watcher):
                 await watcher.in_sync(1, "a", "b")
                 node.says.put_nowait(WatchHealthResponse(generation=1, resources=much))
                 state = await watcher.connection("a", Connection.UNREACHABLE)
-                assert state.last_error.startswith("the Node's answer is no message")
+                assert state.last_error.startswith("the Node sent a broken message")
                 assert "p" not in watcher.health
                 assert watcher.states["b"].connection is Connection.CONNECTED
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 
 import pytest
 from hyperframe.frame import GoAwayFrame
@@ -21,7 +20,7 @@ from iop_pb.iop.runtime.v1 import (
 )
 from tests.support import run
 from tests.unit.push.leaks import nothing_left
-from tests.unit.push.world import AWAKE, Station, all_desired, desired, fleet, station
+from tests.unit.push.world import Station, all_desired, awake, desired, fleet, station
 
 A, B = NodeId("a"), NodeId("b")
 
@@ -79,12 +78,12 @@ def test_push_that_the_leaving_node_disowns_is_unknown_and_is_not_applied_twice(
 @pytest.mark.contract("PSH-04")
 def test_node_that_stops_reading_is_given_up_at_the_deadline_and_keeps_nobody_waiting() -> None:
     async def scenario() -> None:
-        settings = replace(AWAKE, push_deadline=0.5, sends_at_once=1, send_hold=0.01)
+        pace = awake(push_deadline=0.5, sends_at_once=1, send_hold=0.01)
         async with (
             nothing_left(),
             station("a") as a,
             station("b") as b,
-            fleet(a.target(), b.target(), settings=settings) as (edge, _),
+            fleet(a.target(), b.target(), pace=pace) as (edge, _),
         ):
             await edge.settled()
             assert a._server is not None
@@ -148,8 +147,8 @@ def test_two_hundred_nodes_of_which_some_hang_and_some_flap_end_where_they_shoul
             for name in HUNG:
                 machines[name].node.shake = Hung(machines[name], let_go)
             targets = [machine.target() for machine in machines.values()]
-            settings = replace(AWAKE, send_hold=0.01)
-            async with fleet(*targets, wanted=all_desired(1, *NAMES), settings=settings) as (edge, watcher):
+            pace = awake(send_hold=0.01)
+            async with fleet(*targets, wanted=all_desired(1, *NAMES), pace=pace) as (edge, watcher):
                 await watcher.in_sync(1, *SOUND)
                 reports = await edge.commit(all_desired(2, *NAMES))
                 steady = [name for name in SOUND if name not in FLAPPING]

@@ -17,12 +17,12 @@ def test_a_fault_of_our_own_is_shown_without_its_text_and_ends_no_refresh() -> N
 
     async def main() -> None:
         async with station() as a:
-            target, settings = a.target(token=token), patient(Sleeper())
-            async with fleet(target, wanted=all_desired(1, "a"), settings=settings) as (edge, _):
+            target, pace = a.target(token=token), patient(Sleeper())
+            async with fleet(target, wanted=all_desired(1, "a"), pace=pace) as (edge, _):
                 await edge.settled()
                 reports = await edge.check(all_desired(2, "a"))
                 assert reports[A].outcome is NodeOutcome.UNREACHABLE
                 assert "s3cr3t" not in f"{reports}{edge.states()}"
-                assert edge.states()[A].last_error == "a fault of the Edge's own ended the session (ValueError)"
+                assert edge.states()[A].last_error == "an internal fault of the Edge ended the session (ValueError)"
 
     run(main())

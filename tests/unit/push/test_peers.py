@@ -9,13 +9,12 @@ from iop_edge.ids import NodeId
 from iop_edge.net import Address
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import Connection, Target
-from iop_edge.push.settings import Settings
 from iop_edge.refresh.result import NodeOutcome
 from iop_pb.iop.runtime.v1 import NodeConfigRefreshOutcome, NodeConfigRefreshResponse, RunningPayload
 from tests.support import run
 from tests.unit.push.leaks import nothing_left
 from tests.unit.push.peers import answering, never_accepting, saying
-from tests.unit.push.world import TOKEN, Sleeper, Watcher, all_desired, fleet, patient, station
+from tests.unit.push.world import TOKEN, Pace, Sleeper, Watcher, all_desired, fleet, patient, station
 
 A, B = NodeId("a"), NodeId("b")
 
@@ -33,8 +32,8 @@ COMMITTED = bytes(
 )
 
 
-def impatient(sleeper: Sleeper) -> Settings:
-    """Return settings under which a peer that says nothing is given up soon."""
+def impatient(sleeper: Sleeper) -> Pace:
+    """Return a pace under which a peer that says nothing is given up soon."""
     return patient(sleeper, connect_timeout=0.5, handshake_deadline=0.5)
 
 
@@ -60,7 +59,7 @@ SILENT = [
 ]
 
 HTTP_1 = b"HTTP/1.1 400 Bad Request\r\n\r\n"
-NO_MESSAGE = "the Node's answer is no message"
+BROKEN_MESSAGE = "the Node sent a broken message"
 
 BROKEN = [
     pytest.param(nobody, UNREACHABLE, "cannot connect: Connection refused", id="refuses connections"),
@@ -68,20 +67,20 @@ BROKEN = [
     pytest.param(lambda: saying(GARBAGE_FRAME, hang_up=False), UNREACHABLE, "the connection was lost", id="garbage"),
     pytest.param(lambda: saying(HTTP_1, hang_up=False), UNREACHABLE, "the connection was lost", id="HTTP/1.1"),
     pytest.param(lambda: saying(b"\xff" * 999, hang_up=False), UNREACHABLE, "the connection was lost", id="vast frame"),
-    pytest.param(lambda: answering("a", b"", b"\xff\xff"), UNREACHABLE, NO_MESSAGE, id="garbled greeting"),
-    pytest.param(lambda: answering("a", b"", LARGE), UNREACHABLE, NO_MESSAGE, id="greeting of 20 MB"),
-    pytest.param(lambda: answering("a", b"\xff\xff"), UNREACHABLE, NO_MESSAGE, id="garbled answer"),
-    pytest.param(lambda: answering("a", LARGE), UNREACHABLE, NO_MESSAGE, id="answer of 20 MB"),
-    pytest.param(lambda: answering("a", COMMITTED), DIVERGED, "and runs another", id="wrong hash"),
+    pytest.param(lambda: answering("a", b"", b"\xff\xff"), UNREACHABLE, BROKEN_MESSAGE, id="garbled greeting"),
+    pytest.param(lambda: answering("a", b"", LARGE), UNREACHABLE, BROKEN_MESSAGE, id="greeting of 20 MB"),
+    pytest.param(lambda: answering("a", b"\xff\xff"), UNREACHABLE, BROKEN_MESSAGE, id="garbled answer"),
+    pytest.param(lambda: answering("a", LARGE), UNREACHABLE, BROKEN_MESSAGE, id="answer of 20 MB"),
+    pytest.param(lambda: answering("a", COMMITTED), DIVERGED, "but runs another", id="wrong hash"),
 ]
 
 
 @asynccontextmanager
-async def beside_a_node(peer: Peer, settings: Settings) -> AsyncIterator[tuple[Fleet, Watcher]]:
+async def beside_a_node(peer: Peer, pace: Pace) -> AsyncIterator[tuple[Fleet, Watcher]]:
     """Have a fleet dial the peer as Node a, and a sound Node b, which is pushed to all the same."""
     async with nothing_left(), station("b") as b, peer() as address:
         targets = (Target(A, str(address), TOKEN), b.target())
-        async with fleet(*targets, wanted=all_desired(1, "a", "b"), settings=settings) as (edge, watcher):
+        async with fleet(*targets, wanted=all_desired(1, "a", "b"), pace=pace) as (edge, watcher):
             await watcher.in_sync(1, "b")
             yield edge, watcher
             reports = await edge.commit(all_desired(2, "a", "b"))
@@ -124,7 +123,7 @@ def test_node_is_found_where_something_else_was() -> None:
         sleeper = Sleeper()
         async with nothing_left(), station("a") as a:
             await a.stop()
-            async with fleet(a.target(), wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
+            async with fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
                 await watcher.connection("a", UNREACHABLE)
                 await a.start()
                 await sleeper.wake()

@@ -45,7 +45,7 @@ def test_node_that_wants_another_certificate_is_a_permanent_fault(edge: Tls) -> 
         sleeper = Sleeper()
         async with station("a", tls=MUTUAL) as a:
             target = a.target(tls=lambda: edge)
-            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
+            async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
                 state = await watcher.connection("a", Connection.REFUSED)
                 assert "certificate" in state.last_error
                 await sleeper.asleep()
@@ -62,7 +62,7 @@ def test_renewed_certificates_count_when_the_node_is_dialled_again() -> None:
         edge = [Tls(ca=STRANGER)]
         async with station("a", tls=NODE) as a:
             target = a.target(tls=lambda: edge[0])
-            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
+            async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
                 await watcher.connection("a", Connection.REFUSED)
                 edge[0] = Tls(ca=CA)
                 await sleeper.wake()
@@ -81,7 +81,7 @@ def test_certificate_that_does_not_verify_is_permanent(edge: Tls) -> None:
         sleeper = Sleeper()
         async with station("a", tls=NODE) as a:
             target = a.target(tls=lambda: edge)
-            async with fleet(target, wanted=all_desired(1, "a"), settings=patient(sleeper)) as (_, watcher):
+            async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
                 state = await watcher.connection("a", Connection.REFUSED)
                 assert state.last_error.startswith("the Node's certificate does not verify")
                 await sleeper.asleep()

@@ -185,7 +185,7 @@ def test_unreachable_node_is_reported_at_once_and_converged_when_it_is_back() ->
         async with station("a") as a, station("b") as b:
             await b.stop()
             wanted = all_desired(1, "a", "b")
-            async with fleet(a.target(), b.target(), wanted=wanted, settings=patient(sleeper)) as (edge, watcher):
+            async with fleet(a.target(), b.target(), wanted=wanted, pace=patient(sleeper)) as (edge, watcher):
                 await watcher.in_sync(1, "a")
                 for step in (edge.check, edge.commit):
                     reports = await step(all_desired(2, "a", "b"))
@@ -219,8 +219,8 @@ def test_lost_answer_is_unknown_and_nothing_is_applied_twice(*, applied: bool) -
 def test_answer_after_the_deadline_is_unknown_and_found_out_by_a_new_handshake() -> None:
     async def scenario() -> None:
         async with station("a") as a:
-            settings = patient(Sleeper(awake=True), push_deadline=0.05)
-            async with fleet(a.target(), wanted=all_desired(1, "a"), settings=settings) as (edge, watcher):
+            pace = patient(Sleeper(awake=True), push_deadline=0.05)
+            async with fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (edge, watcher):
                 await watcher.in_sync(1, "a")
                 take = a.node.refresh
 
@@ -243,7 +243,7 @@ def test_node_that_is_lost_between_check_and_commit_is_unknown() -> None:
         sleeper = Sleeper()
         async with (
             station("a") as a,
-            fleet(a.target(), wanted=all_desired(1, "a"), settings=patient(sleeper)) as (edge, watcher),
+            fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (edge, watcher),
         ):
             await watcher.in_sync(1, "a")
             assert (await one(edge.check, 2)).outcome is NodeOutcome.COMMITTED
@@ -263,7 +263,7 @@ def test_put_back_of_a_lost_node_waits_for_one_try_and_is_converged_later() -> N
         sleeper = Sleeper()
         async with (
             station("a") as a,
-            fleet(a.target(), wanted=all_desired(1, "a"), settings=patient(sleeper)) as (edge, watcher),
+            fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (edge, watcher),
         ):
             await watcher.in_sync(1, "a")
             kept = a.node

@@ -3,16 +3,27 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from random import random
 from typing import Any
 
+from iop_edge.clock import Clock
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId, Revision
 from iop_edge.net import Address, Tls, server_context
 from iop_edge.node.node import Node
 from iop_edge.payload import encode
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Connection, Desired, HealthState, NodeState, ReportedHealth, Target
-from iop_edge.push.settings import Settings
+from iop_edge.push.model import (
+    Caller,
+    Connection,
+    Desired,
+    HealthState,
+    NodeState,
+    Pushed,
+    PushSettings,
+    ReportedHealth,
+    Target,
+)
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
@@ -21,6 +32,7 @@ from iop_pb.iop.runtime.v1 import (
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
 )
+from tests.clock import ManualClock
 
 EDGE_ID = EdgeId("edge-1")
 KEY = b"key of the state directory"
@@ -114,16 +126,17 @@ def all_desired(concurrency: int, *names: str) -> dict[NodeId, Desired]:
     return {NodeId(name): desired(name, concurrency) for name in names}
 
 
-class Sleeper:
-    """A sleep that ends when the test says so; it notes how long it was to be."""
+class Sleeper(ManualClock):
+    """A clock whose sleeps end when the test says so; it notes how long they were to be."""
 
     def __init__(self, *, awake: bool = False) -> None:
+        super().__init__()
         self.delays: list[float] = []
         self._awake = awake
         self._asleep = asyncio.Event()
         self._alarm = asyncio.Event()
 
-    async def __call__(self, delay: float) -> None:
+    async def sleep(self, delay: float) -> None:
         self.delays.append(delay)
         self._asleep.set()
         if self._awake:
@@ -151,12 +164,19 @@ class Watcher:
         self.health: dict[str, HealthState] = {}
         self.details: dict[str, str] = {}
         self.history: list[tuple[str, Connection]] = []
+        self.pushed: list[tuple[str, Pushed]] = []
+        self.fails = False
         self._news = asyncio.Event()
 
     def take_state(self, node_id: NodeId, state: NodeState) -> None:
         self.states[node_id] = state
         self.history.append((node_id, state.connection))
         self._news.set()
+        if self.fails:
+            raise ValueError("a listener's own fault")
+
+    def take_push(self, node_id: NodeId, pushed: Pushed) -> None:
+        self.pushed.append((node_id, pushed))
 
     def take_health(self, _: NodeId, health: Mapping[ProviderId, ReportedHealth]) -> None:
         self.health.update({str(provider_id): reported.state for provider_id, reported in health.items()})
@@ -183,32 +203,46 @@ class Watcher:
         return state is not None and state.in_sync and state.revision == revision
 
 
-AWAKE = Settings(push_deadline=30, handshake_deadline=30, connect_timeout=30, sleep=Sleeper(awake=True))
+@dataclass(frozen=True)
+class Pace:
+    """How a fleet waits."""
+
+    settings: PushSettings
+    clock: Clock
+    chance: Callable[[], float]
 
 
-def patient(sleeper: Sleeper, **changes: Any) -> Settings:
-    """Return settings whose pauses the test ends, at their longest."""
-    return replace(AWAKE, sleep=sleeper, chance=lambda: 1.0, **changes)
+def awake(**changes: Any) -> Pace:
+    """Return a pace without pauses."""
+    settings = {"push_deadline": 30, "handshake_deadline": 30, "connect_timeout": 30, **changes}
+    return Pace(PushSettings(**settings), Sleeper(awake=True), random)
+
+
+def patient(sleeper: Sleeper, chance: Callable[[], float] = lambda: 1.0, **changes: Any) -> Pace:
+    """Return a pace whose pauses the test ends, at their longest."""
+    return replace(awake(**changes), clock=sleeper, chance=chance)
 
 
 @asynccontextmanager
 async def fleet(
     *targets: Target,
     wanted: Mapping[NodeId, Desired] | None = None,
-    settings: Settings = AWAKE,
+    pace: Pace | None = None,
     edge_id: EdgeId = EDGE_ID,
     instance: str = "instance-1",
     take_over: bool = False,
 ) -> AsyncIterator[tuple[Fleet, Watcher]]:
     """Run a fleet for as long as the block runs."""
     watcher = Watcher()
+    pace = pace or awake()
     made = Fleet(
-        edge_id,
-        EdgeInstanceId(instance),
-        take_over=take_over,
-        settings=settings,
+        Caller(edge_id, EdgeInstanceId(instance), take_over),
+        settings=pace.settings,
+        clock=pace.clock,
+        chance=pace.chance,
         on_state_change=watcher.take_state,
         on_health=watcher.take_health,
+        on_push=watcher.take_push,
     )
     made.start(targets, wanted or {})
     try:
