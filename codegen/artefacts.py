@@ -64,11 +64,12 @@ def write_python(root: Path, work: Path) -> None:
 
 def _schema_modules(root: Path, work: Path) -> dict[str, str]:
     """Return the modules that are made of the descriptors, by their names."""
-    from codegen import descriptors, field_table, typed_trees
+    from codegen import descriptors, field_table, options, typed_trees
 
     descriptor_set = work / "descriptors.binpb"
     compilers.build_descriptors(root, descriptor_set)
     schema = descriptors.read(descriptor_set, _CONFIG_PACKAGES)
+    options.check(schema)
     return {
         "field_table.py": compilers.formatted(field_table.render(schema)),
         "trees.py": compilers.formatted(typed_trees.render(schema)),

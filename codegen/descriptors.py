@@ -67,6 +67,7 @@ class FieldSource:
     rules: FieldRules
     doc: str
     is_map: bool
+    is_text_map: bool
     oneof: str
 
     @property
@@ -197,7 +198,11 @@ def _message(
     legacy: dict[str, dict[str, str]],
 ) -> MessageSource:
     rules = _rules(descriptor.options, _MessageOptions, MessageRules)
-    maps = {nested.name for nested in descriptor.nested_type if nested.options is not None and nested.options.map_entry}
+    maps = {
+        nested.name: {part.type for part in nested.field} == {FieldDescriptorProtoType.STRING}
+        for nested in descriptor.nested_type
+        if nested.options is not None and nested.options.map_entry
+    }
     return MessageSource(
         full_name=f"{package}.{descriptor.name}",
         rules=rules,
@@ -208,7 +213,7 @@ def _message(
 
 
 def _fields(
-    descriptor: DescriptorProto, docs: dict[tuple[int, ...], str], place: tuple[int, ...], maps: set[str]
+    descriptor: DescriptorProto, docs: dict[tuple[int, ...], str], place: tuple[int, ...], maps: dict[str, bool]
 ) -> Iterator[FieldSource]:
     for index, field in enumerate(descriptor.field):
         rules = _rules(field.options, _FieldOptions, FieldRules)
@@ -217,7 +222,8 @@ def _fields(
             descriptor=field,
             rules=rules,
             doc=docs.get((*place, _FIELD, index), ""),
-            is_map=field.type_name.rpartition(".")[2] in maps,
+            is_map=(entry := field.type_name.rpartition(".")[2]) in maps,
+            is_text_map=maps.get(entry, False),
             oneof=descriptor.oneof_decl[field.oneof_index or 0].name if in_oneof else "",
         )
 

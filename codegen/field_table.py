@@ -17,35 +17,26 @@ from typing import Any, Final
 
 '''
 
-_FLAGS = (
+# Copied as they are, where they are set.
+_PLAIN = (
+    "default_if",
     "required",
     "identity",
+    "refers_to",
     "sensitive",
     "masked",
+    "min_items",
     "unique_items",
     "unordered",
     "loose_spelling",
     "caseless_keys",
-    "shorthand",
 )
-_TEXTS = ("default_if", "refers_to")
-_NUMBERS = ("gt", "gte", "lte")
-
-
-class MissingClassError(ValueError):
-    """Config fields that declare no refresh class (REF-02)."""
-
-    def __init__(self, fields: list[str]) -> None:
-        super().__init__("no refresh class: " + ", ".join(fields))
+_BOUNDS = ("gt", "gte", "lte")
+_TEXT_LISTS = ("harmless_keys", "aliases")
 
 
 def render(schema: Schema) -> str:
-    """Return the module's text.
-
-    Raises:
-        MissingClassError: a field of the config has no refresh class, neither its own nor its message's.
-    """
-    check_classes(schema)
+    """Return the module's text."""
     messages = {m.name: _message_row(schema, m) for m in schema.messages.values() if not _is_policy(m)}
     enums = {e.name: _enum_row(e) for e in schema.enums.values() if not _is_policy(e)}
     root = schema.messages[CONFIG_ROOT].name
@@ -54,18 +45,6 @@ def render(schema: Schema) -> str:
         f"MESSAGES: Final[dict[str, dict[str, Any]]] = {messages!r}\n\n"
         f"ENUMS: Final[dict[str, dict[str, Any]]] = {enums!r}\n"
     )
-
-
-def check_classes(schema: Schema) -> None:
-    """Refuse a schema in which a config field has no refresh class."""
-    missing = [
-        f"{message.name}.{field.name}"
-        for message in config_messages(schema)
-        for field in message.fields
-        if not refresh_class(message, field)
-    ]
-    if missing:
-        raise MissingClassError(missing)
 
 
 def config_messages(schema: Schema) -> Iterator[MessageSource]:
@@ -112,6 +91,7 @@ def _message_row(schema: Schema, message: MessageSource) -> dict[str, Any]:
 
 
 def _field_row(schema: Schema, message: MessageSource, field: FieldSource) -> dict[str, Any]:
+    """Return what sets a field apart from one without options, in the words of `iop_edge.schema.table.Field`."""
     rules = field_rules(schema, field)
     row: dict[str, Any] = {"number": field.descriptor.number, "kind": field.kind, "doc": field.doc}
     if field.kind in ("message", "enum"):
@@ -120,35 +100,39 @@ def _field_row(schema: Schema, message: MessageSource, field: FieldSource) -> di
         row["repeated"] = True
     if field.oneof:
         row["oneof"] = field.oneof
-    row["refresh"] = refresh_class(message, field)
+    if refresh := refresh_class(message, field):
+        row["refresh"] = refresh
     if rules.default_value is not None:
-        row["default"] = rules.default_value
-    row.update({name: True for name in _FLAGS if getattr(rules, name)})
-    row.update({name: getattr(rules, name) for name in _TEXTS if getattr(rules, name)})
-    row.update({name: getattr(rules, name) for name in _NUMBERS if getattr(rules, name) is not None})
-    row.update(_composed(rules))
-    return row
+        row["default"] = _typed(field.kind, rules.default_value)
+    if rules.runtime_default is not None:
+        row["runtime_default"] = rules.runtime_default
+    row |= {name: value for name in _PLAIN if (value := getattr(rules, name))}
+    row |= {name: value for name in _BOUNDS if (value := getattr(rules, name)) is not None}
+    return row | _composed(rules)
 
 
 def _composed(rules: FieldRules) -> dict[str, Any]:
     """Return the options that are not copied as they are."""
-    row: dict[str, Any] = {}
-    if rules.min_items:
-        row["min_items"] = rules.min_items
+    row: dict[str, Any] = {name: tuple(texts) for name in _TEXT_LISTS if (texts := getattr(rules, name))}
     if rules.format:
         row["format"] = TextFormat(rules.format).name.lower()
     if rules.unique:
         row["unique"] = UniqueScope(rules.unique).name.lower()
-    if rules.harmless_keys:
-        row["harmless_keys"] = tuple(rules.harmless_keys)
-    if rules.aliases:
-        row["aliases"] = tuple(rules.aliases)
     if rules.mapping_form is not None:
         form = rules.mapping_form
         row["mapping_form"] = (form.key_field, form.value_field, form.name_field)
-    if rules.like and rules.shorthand:
+    if rules.shorthand:
         row["shorthand_for"] = rules.like.rpartition(".")[2]
     return row
+
+
+def _typed(kind: str, text: str) -> str | bool | int | float:
+    """Return a default as a value of its field's type."""
+    if kind == "bool":
+        return {"true": True, "false": False}[text]
+    if kind == "double":
+        return float(text)
+    return text if kind in ("string", "enum") else int(text)
 
 
 def _enum_row(enum: EnumSource) -> dict[str, Any]:

@@ -37,6 +37,8 @@ def _columns(field: Field) -> tuple[str, ...]:
 
 
 def _default(field: Field) -> str:
+    if field.runtime_default is not None:
+        return f"{field.runtime_default} (at run time)"
     if field.default is None:
         return ""
     text = str(field.default).lower() if field.kind is Kind.BOOL else str(field.default)

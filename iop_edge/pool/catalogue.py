@@ -8,11 +8,11 @@ from typing import Final, Self
 from iop_edge.config.adapters import meant_by_type
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import AdapterName, DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey, Target
+from iop_edge.schema import table
 from iop_edge.schema.values import ReadTree
 
 _NO_HEALTH_CHECK: Final = "none"
-_DEFAULT_LIMIT: Final = 100
-_DEFAULT_TIMEOUT: Final = 30.0
+_FIELDS: Final = table.message("Provider").fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,10 @@ class QueuePolicy:
         limit = _first("max_queue", provider, instance)
         timeout_ms = _first("queue_timeout_ms", provider, instance)
         if limit is None and timeout_ms is None:
-            return cls(_DEFAULT_LIMIT, _DEFAULT_TIMEOUT)
-        return cls(_DEFAULT_LIMIT if limit is None else limit, timeout_ms / 1000 if timeout_ms else None)
+            timeout_ms = _FIELDS["queue_timeout_ms"].runtime_default
+        if limit is None:
+            limit = _FIELDS["max_queue"].runtime_default or 0
+        return cls(limit, timeout_ms / 1000 if timeout_ms else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,13 @@ def yaml_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def full_doc(field: Field) -> str:
+    """Return a field's doc, with what counts where nothing configures it."""
+    if field.runtime_default is None:
+        return field.doc
+    return f"{field.doc} Default at run time, where nothing is configured: {field.runtime_default}."
+
+
 def type_text(field: Field) -> str:
     """Return the type of a field in words: `int32`, `list of Provider`, `map of string to string`."""
     if field.kind is Kind.MAP:
@@ -159,7 +166,7 @@ def _explain_root() -> Explanation:
 def _explain_field(field: Field, pattern: str) -> Explanation:
     return Explanation(
         path=pattern,
-        doc=field.doc,
+        doc=full_doc(field),
         type=type_text(field),
         default=None if field.default is None else yaml_text(field.default),
         default_if=field.default_if,

@@ -11,7 +11,7 @@ a value, which gives an editor a better message than a choice of schemas would.
 from typing import Any, Final
 
 from iop_edge.schema import table
-from iop_edge.schema.explain import yaml_text
+from iop_edge.schema.explain import full_doc, yaml_text
 from iop_edge.schema.formats import FORMATS
 from iop_edge.schema.references import JSON_ANY_PATTERN, JSON_PATTERN
 from iop_edge.schema.table import EnumType, Field, Kind, MappingForm, Message
@@ -90,7 +90,7 @@ def _property_schema(field: Field) -> Schema:
 
 
 def _description(field: Field) -> str:
-    parts = [field.doc]
+    parts = [full_doc(field)]
     if field.default_if:
         parts.append(f"Default where `{field.default_if}` is true: {yaml_text(field.default)}.")
     if field.required:

@@ -3,7 +3,7 @@
 Everything that the library knows of a field comes from here: no other module lists fields, defaults or secrets.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
@@ -104,31 +104,32 @@ class Field:
     number: int
     kind: Kind
     doc: str
-    type_name: str
-    repeated: bool
-    oneof: str
-    refresh: RefreshClass | None
-    default: Any
-    default_if: str
-    required: bool
-    identity: bool
-    refers_to: str
-    sensitive: bool
-    harmless_keys: frozenset[str]
-    masked: bool
-    format: str
-    gt: int | None
-    gte: int | None
-    lte: int | None
-    min_items: int
-    unique_items: bool
-    unordered: bool
-    unique: str
-    aliases: tuple[str, ...]
-    mapping_form: MappingForm | None
-    loose_spelling: bool
-    caseless_keys: bool
-    shorthand_for: str
+    type_name: str = ""
+    repeated: bool = False
+    oneof: str = ""
+    refresh: RefreshClass | None = None
+    default: str | bool | int | float | None = None
+    default_if: str = ""
+    runtime_default: int | None = None
+    required: bool = False
+    identity: bool = False
+    refers_to: str = ""
+    sensitive: bool = False
+    harmless_keys: frozenset[str] = frozenset()
+    masked: bool = False
+    format: str = ""
+    gt: int | None = None
+    gte: int | None = None
+    lte: int | None = None
+    min_items: int = 0
+    unique_items: bool = False
+    unordered: bool = False
+    unique: str = ""
+    aliases: tuple[str, ...] = ()
+    mapping_form: MappingForm | None = None
+    loose_spelling: bool = False
+    caseless_keys: bool = False
+    shorthand_for: str = ""
 
     @property
     def is_message(self) -> bool:
@@ -189,50 +190,17 @@ class Message:
         return tuple(field for field in self.fields.values() if field.required)
 
 
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "kind": Kind,
+    "refresh": RefreshClass,
+    "harmless_keys": lambda keys: frozenset(map(str.lower, keys)),
+    "mapping_form": MappingForm._make,
+}
+"""What makes the attributes of a field that are no literals of those in the generated table."""
+
+
 def _field(name: str, row: Mapping[str, Any]) -> Field:
-    kind = Kind(row["kind"])
-    form = row.get("mapping_form")
-    return Field(
-        name=name,
-        number=row["number"],
-        kind=kind,
-        doc=row["doc"],
-        type_name=row.get("type_name", ""),
-        repeated=row.get("repeated", False),
-        oneof=row.get("oneof", ""),
-        refresh=RefreshClass(row["refresh"]) if row["refresh"] else None,
-        default=_typed(kind, row.get("default")),
-        default_if=row.get("default_if", ""),
-        required=row.get("required", False),
-        identity=row.get("identity", False),
-        refers_to=row.get("refers_to", ""),
-        sensitive=row.get("sensitive", False),
-        harmless_keys=frozenset(key.lower() for key in row.get("harmless_keys", ())),
-        masked=row.get("masked", False),
-        format=row.get("format", ""),
-        gt=row.get("gt"),
-        gte=row.get("gte"),
-        lte=row.get("lte"),
-        min_items=row.get("min_items", 0),
-        unique_items=row.get("unique_items", False),
-        unordered=row.get("unordered", False),
-        unique=row.get("unique", ""),
-        aliases=row.get("aliases", ()),
-        mapping_form=MappingForm(*form) if form else None,
-        loose_spelling=row.get("loose_spelling", False),
-        caseless_keys=row.get("caseless_keys", False),
-        shorthand_for=row.get("shorthand_for", ""),
-    )
-
-
-def _typed(kind: Kind, text: str | None) -> Any:
-    if text is None:
-        return None
-    if kind is Kind.BOOL:
-        return {"true": True, "false": False}[text]
-    if kind.is_integer:
-        return int(text)
-    return text
+    return Field(name, **{key: _READERS[key](value) if key in _READERS else value for key, value in row.items()})
 
 
 @cache

@@ -351,10 +351,10 @@ class Provider(TypedDict, total=False):
     """Breaks ties between equally loaded providers: the lowest number wins. At least 0."""
 
     max_queue: int
-    """Maximum number of queued requests. 0: requests do not queue."""
+    """Maximum number of queued requests. 0: requests do not queue. Unset: the adapter instance's."""
 
     queue_timeout_ms: int
-    """Maximum time that a request stays queued, in milliseconds. 0: no limit."""
+    """Maximum time that a request stays queued, in milliseconds. 0, or unset beside a `max_queue`: no limit. Unset: the adapter instance's."""
 
 
 class Node(TypedDict, total=False):

@@ -4,7 +4,6 @@ import pytest
 
 from codegen import field_table
 from codegen.descriptors import Schema
-from codegen.field_table import MissingClassError
 
 Edit = Callable[[str, str], None]
 ReadSchema = Callable[[], Schema]
@@ -35,15 +34,6 @@ def test_two_messages_of_one_name_are_refused(edit: Edit, read_schema: ReadSchem
     edit("// The Prometheus endpoint.\nmessage Metrics {", "// Another.\nmessage Change {}\n\n// M.\nmessage Metrics {")
     with pytest.raises(ValueError, match=r"Change and .*Change share a name"):
         read_schema()
-
-
-@pytest.mark.contract("REF-02")
-def test_config_field_without_a_refresh_class_is_refused(edit: Edit, read_schema: ReadSchema) -> None:
-    edit(
-        "option (iop.options.v1.message) = {refresh: REFRESH_CLASS_RESTART};\n\n  // Whether the endpoint", "// Whether"
-    )
-    with pytest.raises(MissingClassError, match=r"no refresh class: Metrics\.enabled, Metrics\.listen"):
-        field_table.render(read_schema())
 
 
 @pytest.mark.contract("REF-02")

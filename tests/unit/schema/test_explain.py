@@ -30,7 +30,7 @@ def test_every_leaf_is_explained_as_the_table_has_it() -> None:
     for leaf in table.leaves():
         found = explain(leaf.pattern)
         assert found.path == leaf.pattern
-        assert found.doc == leaf.field.doc
+        assert found.doc.startswith(leaf.field.doc)
         assert found.refresh is leaf.field.refresh
         assert (found.default is None) is (leaf.field.default is None)
 
@@ -147,3 +147,9 @@ def test_a_legacy_key_is_refused_with_what_replaced_it() -> None:
 def test_what_is_no_path_is_refused() -> None:
     with pytest.raises(UnknownPathError, match="no field at"):
         explain("nodes[")
+
+
+@pytest.mark.contract("CFG-09")
+@pytest.mark.contract("POL-03")
+def test_a_default_that_counts_at_run_time_is_told() -> None:
+    assert "Default at run time, where nothing is configured: 100." in explain("nodes[].providers[].max_queue").doc

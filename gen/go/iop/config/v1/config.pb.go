@@ -1941,9 +1941,10 @@ type Provider struct {
 	Capacity *int32 `protobuf:"varint,10,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Breaks ties between equally loaded providers: the lowest number wins. At least 0.
 	Priority *int32 `protobuf:"varint,11,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
-	// Maximum number of queued requests. 0: requests do not queue.
+	// Maximum number of queued requests. 0: requests do not queue. Unset: the adapter instance's.
 	MaxQueue *int32 `protobuf:"varint,12,opt,name=max_queue,json=maxQueue,proto3,oneof" json:"max_queue,omitempty"`
-	// Maximum time that a request stays queued, in milliseconds. 0: no limit.
+	// Maximum time that a request stays queued, in milliseconds. 0, or unset beside a `max_queue`: no limit. Unset: the
+	// adapter instance's.
 	QueueTimeoutMs *int64 `protobuf:"varint,13,opt,name=queue_timeout_ms,json=queueTimeoutMs,proto3,oneof" json:"queue_timeout_ms,omitempty"`
 	// Instead of `adapter`: label of the service, for type `openai_compat`.
 	Provider *string `protobuf:"bytes,14,opt,name=provider,proto3,oneof" json:"provider,omitempty"`
@@ -2407,7 +2408,7 @@ const file_iop_config_v1_config_proto_rawDesc = "" +
 	"_max_queueB\x13\n" +
 	"\x11_queue_timeout_msB\n" +
 	"\n" +
-	"\b_profile\"\x9e\n" +
+	"\b_profile\"\xa6\n" +
 	"\n" +
 	"\bProvider\x12\"\n" +
 	"\x02id\x18\x01 \x01(\tB\r\xea\xc4\x19\t \x01(\x01P\x01\x88\x01\x02H\x00R\x02id\x88\x01\x01\x12;\n" +
@@ -2421,9 +2422,9 @@ const file_iop_config_v1_config_proto_rawDesc = "" +
 	"\aenabled\x18\t \x01(\bB\f\xea\xc4\x19\b\b\x01\x12\x04trueH\x05R\aenabled\x88\x01\x01\x12,\n" +
 	"\bcapacity\x18\n" +
 	" \x01(\x05B\v\xea\xc4\x19\a\b\x01\x12\x011`\x01H\x06R\bcapacity\x88\x01\x01\x12,\n" +
-	"\bpriority\x18\v \x01(\x05B\v\xea\xc4\x19\a\b\x01\x12\x010`\x00H\aR\bpriority\x88\x01\x01\x12*\n" +
-	"\tmax_queue\x18\f \x01(\x05B\b\xea\xc4\x19\x04\b\x01`\x00H\bR\bmaxQueue\x88\x01\x01\x127\n" +
-	"\x10queue_timeout_ms\x18\r \x01(\x03B\b\xea\xc4\x19\x04\b\x01`\x00H\tR\x0equeueTimeoutMs\x88\x01\x01\x12H\n" +
+	"\bpriority\x18\v \x01(\x05B\v\xea\xc4\x19\a\b\x01\x12\x010`\x00H\aR\bpriority\x88\x01\x01\x12-\n" +
+	"\tmax_queue\x18\f \x01(\x05B\v\xea\xc4\x19\a\b\x01`\x00\xc0\x01dH\bR\bmaxQueue\x88\x01\x01\x12<\n" +
+	"\x10queue_timeout_ms\x18\r \x01(\x03B\r\xea\xc4\x19\t\b\x01`\x00\xc0\x01\xb0\xea\x01H\tR\x0equeueTimeoutMs\x88\x01\x01\x12H\n" +
 	"\bprovider\x18\x0e \x01(\tB'\xea\xc4\x19#\xb2\x01\x1diop.config.v1.AdapterInstance\xb8\x01\x01H\n" +
 	"R\bprovider\x88\x01\x01\x12R\n" +
 	"\bbase_url\x18\x0f \x01(\tB2\xea\xc4\x19.\x92\x01\bendpoint\xb2\x01\x1diop.config.v1.AdapterInstance\xb8\x01\x01H\vR\abaseUrl\x88\x01\x01\x12g\n" +

@@ -271,9 +271,11 @@ type FieldRules struct {
 	// The full name of a message; the rules of its field of the same name apply here too.
 	Like string `protobuf:"bytes,22,opt,name=like,proto3" json:"like,omitempty"`
 	// Accepted in files only: normalizing moves the field to the message that `like` names.
-	Shorthand     bool `protobuf:"varint,23,opt,name=shorthand,proto3" json:"shorthand,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Shorthand bool `protobuf:"varint,23,opt,name=shorthand,proto3" json:"shorthand,omitempty"`
+	// What counts at run time where nothing configures the field; never part of a normalized config.
+	RuntimeDefault *int64 `protobuf:"varint,24,opt,name=runtime_default,json=runtimeDefault,proto3,oneof" json:"runtime_default,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *FieldRules) Reset() {
@@ -465,6 +467,13 @@ func (x *FieldRules) GetShorthand() bool {
 		return x.Shorthand
 	}
 	return false
+}
+
+func (x *FieldRules) GetRuntimeDefault() int64 {
+	if x != nil && x.RuntimeDefault != nil {
+		return *x.RuntimeDefault
+	}
+	return 0
 }
 
 // How a list of messages is written as a mapping.
@@ -840,7 +849,7 @@ var File_iop_options_v1_options_proto protoreflect.FileDescriptor
 
 const file_iop_options_v1_options_proto_rawDesc = "" +
 	"\n" +
-	"\x1ciop/options/v1/options.proto\x12\x0eiop.options.v1\x1a google/protobuf/descriptor.proto\"\xc8\x06\n" +
+	"\x1ciop/options/v1/options.proto\x12\x0eiop.options.v1\x1a google/protobuf/descriptor.proto\"\x8a\a\n" +
 	"\n" +
 	"FieldRules\x126\n" +
 	"\arefresh\x18\x01 \x01(\x0e2\x1c.iop.options.v1.RefreshClassR\arefresh\x12(\n" +
@@ -867,11 +876,13 @@ const file_iop_options_v1_options_proto_rawDesc = "" +
 	"\x0eloose_spelling\x18\x14 \x01(\bR\rlooseSpelling\x12#\n" +
 	"\rcaseless_keys\x18\x15 \x01(\bR\fcaselessKeys\x12\x12\n" +
 	"\x04like\x18\x16 \x01(\tR\x04like\x12\x1c\n" +
-	"\tshorthand\x18\x17 \x01(\bR\tshorthandB\x10\n" +
+	"\tshorthand\x18\x17 \x01(\bR\tshorthand\x12,\n" +
+	"\x0fruntime_default\x18\x18 \x01(\x03H\x04R\x0eruntimeDefault\x88\x01\x01B\x10\n" +
 	"\x0e_default_valueB\x05\n" +
 	"\x03_gtB\x06\n" +
 	"\x04_gteB\x06\n" +
-	"\x04_lte\"j\n" +
+	"\x04_lteB\x12\n" +
+	"\x10_runtime_default\"j\n" +
 	"\vMappingForm\x12\x1b\n" +
 	"\tkey_field\x18\x01 \x01(\tR\bkeyField\x12\x1f\n" +
 	"\vvalue_field\x18\x02 \x01(\tR\n" +

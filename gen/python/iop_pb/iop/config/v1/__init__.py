@@ -1245,14 +1245,15 @@ class Provider(betterproto2.Message):
         12, betterproto2.TYPE_INT32, optional=True
     )
     """
-    Maximum number of queued requests. 0: requests do not queue.
+    Maximum number of queued requests. 0: requests do not queue. Unset: the adapter instance's.
     """
 
     queue_timeout_ms: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
         13, betterproto2.TYPE_INT64, optional=True
     )
     """
-    Maximum time that a request stays queued, in milliseconds. 0: no limit.
+    Maximum time that a request stays queued, in milliseconds. 0, or unset beside a `max_queue`: no limit. Unset: the
+    adapter instance's.
     """
 
     provider: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)] | None" = betterproto2.field(

@@ -390,6 +390,13 @@ class FieldRules(betterproto2.Message):
     Accepted in files only: normalizing moves the field to the message that `like` names.
     """
 
+    runtime_default: "typing.Annotated[int, pydantic.Field(ge=-2**63, le=2**63 - 1)] | None" = betterproto2.field(
+        24, betterproto2.TYPE_INT64, optional=True
+    )
+    """
+    What counts at run time where nothing configures the field; never part of a normalized config.
+    """
+
 
 default_message_pool.register_message("iop.options.v1", "FieldRules", FieldRules)
 
