@@ -7,8 +7,7 @@ layer. The trees that come in stay as they are: what only one layer has is share
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from iop_edge.config.gaps import fill_gaps
-from iop_edge.config.marks import INVALID, UNSET
+from iop_edge.config.marks import INVALID, UNSET, fill_gaps
 from iop_edge.config.problems import Problem, Problems
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.table import Field, Kind, Message

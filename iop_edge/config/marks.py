@@ -1,9 +1,12 @@
 """What stands in a tree in place of a value while it is loaded. The tree of a snapshot holds none of them."""
 
+from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from typing import Final
 
-from iop_edge.schema.values import Reference
+from iop_edge.schema.table import Field, Kind, Message
+from iop_edge.schema.values import Reference, Tree
 
 
 class Mark(Enum):
@@ -59,3 +62,35 @@ class Sourced:
 
     def __repr__(self) -> str:
         return f"Sourced({Reference(self.reference)})"
+
+
+def fill_gaps(tree: Tree, message: Message) -> None:
+    """Mark, in place, the required fields that a message lacks, since a fault in it was reported.
+
+    What is missing only because of a fault is no fault of its own (CFG-04).
+    """
+    for name in _needed(message):
+        tree.setdefault(name, INVALID)
+
+
+@cache
+def _needed(message: Message) -> tuple[str, ...]:
+    """Return the fields that must be given, in every message or in some, or that hold such fields."""
+    return tuple(dict.fromkeys(_names(message)))
+
+
+def _names(message: Message) -> Iterator[str]:
+    for name, field in message.fields.items():
+        if field.required or (field.is_message and _needed(field.message())) or (field.refers_to and field.is_scalar):
+            yield name
+        if field.kind is Kind.ENUM and not field.repeated:
+            yield from (each for each in _asked_for(field) if _is_own(message, each))
+
+
+def _asked_for(field: Field) -> Iterator[str]:
+    for word in field.enum().words.values():
+        yield from word.requires
+
+
+def _is_own(message: Message, name: str) -> bool:
+    return name in message.fields and not message.fields[name].shorthand_for

@@ -24,7 +24,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from iop_edge.config.parsers import DEFAULT_PARSER, ParserFactory
+from iop_edge.config.events import DEFAULT_PARSER, ParserFactory
 from iop_edge.config.scalars import is_null
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.config.texts import LINE_BREAK, without_bom

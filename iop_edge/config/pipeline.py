@@ -6,9 +6,7 @@ What words a report is imported for the files that need it.
 from collections.abc import Iterator, Sequence
 
 from iop_edge.config import credentials, layers
-from iop_edge.config.collector import collector_paused
 from iop_edge.config.decode import decode
-from iop_edge.config.decoded import Decoded
 from iop_edge.config.findings import Findings, Trail
 from iop_edge.config.layers import Layer
 from iop_edge.config.normalize import normalize, sort_unordered
@@ -16,7 +14,7 @@ from iop_edge.config.positions import Moves, Origins
 from iop_edge.config.problems import Problems
 from iop_edge.config.resolve import put_together, resolve, take_apart
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
+from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.config.validate import validate, warn
 from iop_edge.errors import ConfigError, Report, Violation
 from iop_edge.schema import table
@@ -35,20 +33,18 @@ def load_sources(sources: Sequence[Source], resolver: Resolver | None, limits: L
     Raises:
         ConfigError: the config cannot be used, with every reason.
     """
-    with collector_paused():
-        outcome = _load(sources, resolver, limits)
-        if not outcome.is_sound:
-            raise ConfigError(outcome.report())
-        references = take_apart(outcome.tree, outcome.places, outcome.moves)
-        is_offline = resolver is None and bool(references)
-        warnings = _LaterWarnings(outcome, references, is_offline=is_offline)
-        return Snapshot(outcome.tree, references, warnings, is_offline=is_offline)
+    outcome = _load(sources, resolver, limits)
+    if not outcome.is_sound:
+        raise ConfigError(outcome.report())
+    references = take_apart(outcome.tree, outcome.places, outcome.moves)
+    is_offline = resolver is None and bool(references)
+    warnings = _LaterWarnings(outcome, references, is_offline=is_offline)
+    return Snapshot(outcome.tree, references, warnings, is_offline=is_offline)
 
 
 def check_sources(sources: Sequence[Source], resolver: Resolver | None, limits: Limits = DEFAULT_LIMITS) -> Report:
     """Return what `load_sources` finds in these layers: why it would raise, or what it would warn of."""
-    with collector_paused():
-        return _load(sources, resolver, limits).report()
+    return _load(sources, resolver, limits).report()
 
 
 def snapshot_of(tree: Tree, *origins: Snapshot) -> Snapshot:

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from iop_edge.config.decoded import Decoded
 from iop_edge.config.excerpt import Disclosure
 from iop_edge.config.nodes import compose
 from iop_edge.config.positions import Origin, Origins, Positions
 from iop_edge.config.problems import Problem, Problems
-from iop_edge.config.source import Limits, Source
+from iop_edge.config.source import Decoded, Limits, Source
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
 from iop_edge.schema.paths import Path
 

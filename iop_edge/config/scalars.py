@@ -118,6 +118,16 @@ def item_field(field: Field) -> Field:
     return replace(field, kind=kind, repeated=False)
 
 
+def known(field: Field) -> dict[str, Any]:
+    """Return the values of the plain scalars that a field takes as they are: bools, and the words of an enum."""
+    if field.kind is Kind.BOOL:
+        return dict(BOOLS)
+    if field.kind is Kind.ENUM:
+        enum = field.enum()
+        return {word: word for word in (*enum.words, *enum.aliases)}
+    return {}
+
+
 def expectation(field: Field) -> str:
     """Return what a field holds, for a message: `a whole number`, `a list of texts`."""
     if field.kind is Kind.MAP:

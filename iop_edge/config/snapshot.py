@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
-from iop_edge.config.collector import collector_paused
 from iop_edge.config.dump import dump, dump_for_history
 from iop_edge.errors import Violation
 from iop_edge.schema import table
@@ -74,8 +73,7 @@ class Snapshot:
             from iop_edge.schema.messages import config_message, without_unresolved
 
             tree = without_unresolved(self.tree, table.root(), self.references.tree) if self.is_offline else self.tree
-            with collector_paused():
-                self._config = config_message(tree)
+            self._config = config_message(tree)
         return self._config
 
     def digest(self, key: bytes) -> str:

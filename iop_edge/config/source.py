@@ -1,7 +1,10 @@
-"""What a load is given: named bytes, and bounds on what they may cost."""
+"""What a load is given, named bytes and bounds on what they may cost, and what comes of reading them."""
 
 from dataclasses import dataclass, field
 from typing import Final
+
+from iop_edge.config.findings import Finding
+from iop_edge.schema.values import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +37,17 @@ class Limits:
 
 
 DEFAULT_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file as a tree, and what is wrong with it.
+
+    `tree` is None where the file cannot be read to its end; `findings` is in order of position, and `total` counts
+    those too that it does not list.
+    """
+
+    source: Source
+    tree: Tree | None = field(repr=False)
+    findings: list[Finding]
+    total: int

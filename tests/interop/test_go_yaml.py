@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from iop_edge.config.decode import decode
-from iop_edge.config.decoded import Decoded
-from iop_edge.config.source import Source
+from iop_edge.config.source import Decoded, Source
 from iop_edge.schema import table
 from tests.interop import yaml_corpus
 from tests.interop.one_shape import holds_typed_reference, in_one_shape

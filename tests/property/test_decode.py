@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iop_edge.config.decode import decode
+from iop_edge.config.events import DEFAULT_PARSER, PYTHON_PARSER
 from iop_edge.config.excerpt import Disclosure
 from iop_edge.config.nodes import compose
-from iop_edge.config.parsers import DEFAULT_PARSER, PYTHON_PARSER
 from iop_edge.config.positions import Positions
 from iop_edge.config.source import Source
 from iop_edge.errors import Span

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iop_edge.config import layers
-from iop_edge.config.decoded import Decoded
 from iop_edge.config.layers import Layer
 from iop_edge.config.normalize import normalize
 from iop_edge.config.positions import Moves
 from iop_edge.config.problems import Problems
 from iop_edge.config.resolve import resolve
+from iop_edge.config.source import Decoded
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.table import Kind, Message

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from iop_edge.config.decode import decode
-from iop_edge.config.decoded import Decoded
 from iop_edge.config.excerpt import Disclosure
 from iop_edge.config.migrate.edits import Change, edited
 from iop_edge.config.migrate.forms import make_lists
@@ -17,7 +16,7 @@ from iop_edge.config.pipeline import check_sources
 from iop_edge.config.positions import Moves, Origins, Positions
 from iop_edge.config.problems import Problems
 from iop_edge.config.reporting import report
-from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
+from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.config.texts import BOM
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from iop_edge.config.keys import is_ignored
+from iop_edge.config.mappings import is_ignored
 from iop_edge.config.migrate.edits import Change, Edit, edited
 from iop_edge.config.nodes import Document, Mapping, Node, Scalar, Sequence, compose
 from iop_edge.config.roles import Roles

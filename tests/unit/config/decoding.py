@@ -5,12 +5,11 @@ from typing import Final
 import pytest
 
 from iop_edge.config.decode import decode
-from iop_edge.config.decoded import Decoded
+from iop_edge.config.events import DEFAULT_PARSER, PYTHON_PARSER, ParserFactory
 from iop_edge.config.excerpt import Disclosure
 from iop_edge.config.findings import Finding
 from iop_edge.config.nodes import compose
-from iop_edge.config.parsers import DEFAULT_PARSER, PYTHON_PARSER, ParserFactory
-from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
+from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.schema.values import Tree
 
 PARSERS: Final[dict[str, ParserFactory]] = {"c": DEFAULT_PARSER, "python": PYTHON_PARSER}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from iop_edge.config.events import ParserFactory
 from iop_edge.config.marks import INVALID, UNRESOLVED, UNSET, Sourced
-from iop_edge.config.parsers import ParserFactory
 from iop_edge.errors import MAX_LISTED
 from iop_edge.schema import table
 from tests.unit.config.decoding import both_parsers, decoded, disclosed, found, tree

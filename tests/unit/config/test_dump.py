@@ -4,7 +4,7 @@ import pytest
 
 from iop_edge.config import files
 from iop_edge.config.decode import decode
-from iop_edge.config.parsers import C_PARSER, PYTHON_PARSER
+from iop_edge.config.events import C_PARSER, PYTHON_PARSER
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from tests.support import EXAMPLES

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from iop_edge.config.parsers import DEFAULT_PARSER, ParserFactory
+from iop_edge.config.events import DEFAULT_PARSER, ParserFactory
 from iop_edge.config.pipeline import check_sources
 from iop_edge.config.source import Limits, Source
 from iop_edge.errors import Report

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from iop_edge.config.parsers import ParserFactory
+from iop_edge.config.events import ParserFactory
 from iop_edge.config.pipeline import check_sources, load_sources
 from iop_edge.schema.references import absolute_files, escape, parse
 from tests.unit.config import decoding

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from iop_edge.config import scalars
-from iop_edge.config.parsers import C_PARSER, DEFAULT_PARSER, ParserFactory
+from iop_edge.config.events import C_PARSER, DEFAULT_PARSER, ParserFactory
 from iop_edge.config.scalars import ScalarError
 from iop_edge.schema import table
 from iop_edge.schema.table import Kind

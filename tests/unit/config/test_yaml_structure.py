@@ -2,7 +2,7 @@
 
 import pytest
 
-from iop_edge.config.parsers import ParserFactory
+from iop_edge.config.events import ParserFactory
 from tests.unit.config.decoding import both_parsers, decoded, found, tree
 
 pytestmark = pytest.mark.contract("CFG-11")
