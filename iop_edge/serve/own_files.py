@@ -1,4 +1,4 @@
-"""The config files that belong to an Edge: they win at its next start (REF-10)."""
+"""The config files of an Edge, which win at its next start (REF-10)."""
 
 import hashlib
 import threading
@@ -17,7 +17,7 @@ from iop_edge.schema.references import ReferenceFailure, Resolver
 
 @dataclass(slots=True)
 class _Recorder:
-    """Resolves as another resolver does, and remembers a digest of each answer rather than the answer."""
+    """Passes lookups on to another resolver, and remembers a digest of each answer."""
 
     inner: Resolver
     env_digests: dict[str, bytes] = field(default_factory=dict)
@@ -31,11 +31,11 @@ class _Recorder:
     def file(self, path: str, base_dir: str) -> str:
         text = _file_or_none(self.inner, path, base_dir)
         self.file_digests[path, base_dir] = _digest(text)
-        # Asking again is the way to the resolver's own words for what is wrong.
+        # Asked again, the resolver raises its own description of the fault.
         return self.inner.file(path, base_dir) if text is None else text
 
     def holds(self) -> bool:
-        """Tell whether every answer would still be the same."""
+        """Return whether every answer would be the same now."""
         return all(_digest(self.inner.env(name)) == digest for name, digest in self.env_digests.items()) and all(
             _digest(_file_or_none(self.inner, *key)) == digest for key, digest in self.file_digests.items()
         )
@@ -43,7 +43,7 @@ class _Recorder:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One reading of the files: what it was made of, and what came of it."""
+    """One reading of the files: its input and its result."""
 
     sources: tuple[tuple[str, bytes], ...]
     answers: _Recorder
@@ -51,9 +51,9 @@ class _Reading:
 
 
 class OwnFiles:
-    """An Edge's own files, loaded again only when something in them, or behind their references, has changed.
+    """An Edge's own files. They are loaded again only when they, or what they refer to, have changed.
 
-    Standard input is read once, and stays what it was. Several threads may load at once.
+    Standard input is read once. Several threads may load at the same time.
 
     Args:
         paths: the tracked files; `-` is standard input.
@@ -70,23 +70,23 @@ class OwnFiles:
 
     @property
     def directories(self) -> tuple[Path, ...]:
-        """The directories of the files, which a candidate that is sent may refer into (CFG-06).
+        """The directories of the files, from which a proposed candidate may read (CFG-06).
 
-        Standard input has none: the current directory of a service is often the root of everything.
+        Standard input has none: the current directory of a service is often the root directory.
         """
         paths = (*self._paths, *self._private)
         return tuple({Path(path).parent: None for path in paths if path != STDIN})
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files, and those that they referred to when they were read last."""
+        """The files, and those that they referred to at the last reading."""
         own = tuple(Path(path) for path in (*self._paths, *self._private) if path != STDIN)
         with self._lock:
             last = self._last
         return own if last is None else (*own, *(Path(base, path) for path, base in last.answers.file_digests))
 
     def overlays(self) -> list[Source]:
-        """Read the private overlays alone, as far as they can be read; standard input is what it was."""
+        """Read those private overlays that can be read; standard input keeps its content."""
         with self._lock:
             kept = zip((*self._paths, *self._private), self._stdin, strict=False)
             from_stdin = [source for path, source in kept if path == STDIN and source.private]
@@ -97,19 +97,19 @@ class OwnFiles:
         return found
 
     def look(self) -> Snapshot | Report:
-        """Return what the files say now, or what is wrong with them."""
+        """Load the files and return the config, or what is wrong with them."""
         with self._lock:
             return self._read()
 
     def load(self) -> Snapshot:
-        """Return what the files say now.
+        """Load the files.
 
         Raises:
             ConfigError: they cannot be used.
         """
         outcome = self.look()
         if isinstance(outcome, Report):
-            # An error that is raised again and again keeps the way of each time: this one is new.
+            # A new error: one that is raised repeatedly would collect the tracebacks of all times.
             raise ConfigError(outcome)
         return outcome
 
@@ -133,7 +133,7 @@ class OwnFiles:
         return outcome
 
     def _sources(self) -> list[Source]:
-        """Return the layers in the order of the paths, standard input as it was when it was read first."""
+        """Read the layers in the order of the paths; standard input keeps its content."""
         if STDIN not in (*self._paths, *self._private):
             return read_sources(self._paths, self._private)
         if not self._stdin:
