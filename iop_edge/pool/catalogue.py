@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from iop_edge.config.adapters import meant_by_type
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import AdapterName, DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey, Target
 from iop_edge.schema import table
 from iop_edge.schema.values import ReadTree
+
+if TYPE_CHECKING:
+    from iop_pb import trees
 
 _NO_HEALTH_CHECK: Final = "none"
 _FIELDS: Final = table.message("Provider").fields
@@ -26,10 +29,10 @@ class QueuePolicy:
     timeout: float | None
 
     @classmethod
-    def of(cls, provider: ReadTree, instance: ReadTree) -> Self:
+    def of(cls, provider: "trees.Provider", instance: "trees.AdapterInstance | None") -> Self:
         """Read a provider's policy: each field is its own, else that of its adapter instance."""
-        limit = _first("max_queue", provider, instance)
-        timeout_ms = _first("queue_timeout_ms", provider, instance)
+        limit = provider.get("max_queue", instance.get("max_queue") if instance else None)
+        timeout_ms = provider.get("queue_timeout_ms", instance.get("queue_timeout_ms") if instance else None)
         if limit is None and timeout_ms is None:
             timeout_ms = _FIELDS["queue_timeout_ms"].runtime_default
         if limit is None:
@@ -62,7 +65,7 @@ class Member:
 
 
 Members = tuple[Member, ...]
-_ReadNode = tuple[ReadTree, tuple[Provider, ...]]
+_ReadNode = tuple["trees.Node", tuple[Provider, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +101,12 @@ class Catalogue:
 EMPTY: Final = Catalogue({}, {}, {})
 
 
-def _read_node(node: ReadTree, known: Mapping[NodeId, _ReadNode]) -> _ReadNode:
+def _read_node(node: "trees.Node", known: Mapping[NodeId, _ReadNode]) -> _ReadNode:
     read = known.get(NodeId(node["id"]))
     return read if read is not None and read[0] == node else (node, tuple(_providers(node)))
 
 
-def _providers(node: ReadTree) -> Iterator[Provider]:
+def _providers(node: "trees.Node") -> Iterator[Provider]:
     instances = {instance["name"]: instance for instance in node.get("adapters", ())}
     for provider in node.get("providers", ()):
         adapter = provider.get("adapter", "")
@@ -117,11 +120,11 @@ def _providers(node: ReadTree) -> Iterator[Provider]:
             capacity=provider["capacity"],
             priority=provider["priority"],
             watched=provider["health"]["mode"] != _NO_HEALTH_CHECK,
-            queue=QueuePolicy.of(provider, instances.get(adapter, {})),
+            queue=QueuePolicy.of(provider, instances.get(adapter)),
         )
 
 
-def _model_members(model: ReadTree) -> Members:
+def _model_members(model: "trees.Model") -> Members:
     return tuple(Member(ProviderId(item["id"]), Target(item["target"])) for item in model.get("providers", ()))
 
 
@@ -130,7 +133,7 @@ def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple
     routes = tree.get("openai", {}).get("model_routes", [])
     if not routes:
         return
-    instances = [(node_id, item) for node_id, (node, _) in nodes.items() for item in node.get("adapters", ())]
+    instances = [(NodeId(node["id"]), item) for node in tree.get("nodes", ()) for item in node.get("adapters", ())]
     enabled = {item["name"]: (node_id, item["name"]) for node_id, item in instances if item["enabled"]}
     every_name = {item["name"] for _, item in instances}
     by_type = meant_by_type(
@@ -149,7 +152,3 @@ def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple
                 if provider.adapter == adapter and target in provider.models
             ),
         )
-
-
-def _first(name: str, *trees: ReadTree) -> int | None:
-    return next((tree[name] for tree in trees if name in tree), None)

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from iop_edge.ids import DispatchKey, ModelId, ModelKey, NodeId, ProviderId
 from iop_edge.pool.catalogue import EMPTY, Catalogue
 from iop_edge.pool.errors import NoProviderError, RefusalReason
-from iop_edge.pool.slots import Deadlines, Group, Lease, Slot, Waiter, arrival
+from iop_edge.pool.slots import Deadlines, Group, Lease, Slot, Waiter, by_arrival
 from iop_edge.pool.status import Health
 
 NONE_AVOIDED: Final[frozenset[ProviderId]] = frozenset()
@@ -166,8 +166,9 @@ class Dispatcher:
             return
         self.expire()
         (self._reachable.add if reachable else self._reachable.discard)(node_id)
-        _, providers = self._catalogue.nodes.get(node_id, ({}, ()))
-        self._review([self._slots[provider.id] for provider in providers], ())
+        if node_id in self._catalogue.nodes:
+            _, providers = self._catalogue.nodes[node_id]
+            self._review([self._slots[provider.id] for provider in providers], ())
 
     def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health, detail: str = "") -> None:
         """Set the health that a Node reports, and what it saw; ignored unless the provider is on that Node."""
@@ -374,7 +375,7 @@ class Dispatcher:
         for waiter in newcomers:
             waiter.leave(slot)
         last = slot.last_in_queue()
-        for waiter in sorted(newcomers, key=arrival):
+        for waiter in sorted(newcomers, key=by_arrival):
             self._join(waiter, slot)
         slot.sort_queue(last)
 

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import count, takewhile
+from operator import attrgetter
 from typing import Final
 
 from iop_edge.ids import AdapterName, DispatchKey, NodeId, ProviderId, Target
@@ -13,6 +14,8 @@ from iop_edge.pool.status import Health, ProviderState
 
 _TURN_SLACK: Final = 16
 _DEADLINE_SLACK: Final = 64
+
+by_arrival: Final = attrgetter("arrival")
 
 
 class Slot:
@@ -107,7 +110,7 @@ class Slot:
             for waiter in joined:
                 self.queue.move_to_end(waiter, last=False)
         else:
-            self.queue = OrderedDict.fromkeys(sorted(self.queue, key=arrival))
+            self.queue = OrderedDict.fromkeys(sorted(self.queue, key=by_arrival))
 
 
 Turn = tuple[int, int, int, int]
@@ -296,11 +299,6 @@ class Waiter:
         self.outcome = outcome
         if self.wake is not None:
             self.wake()
-
-
-def arrival(waiter: Waiter) -> int:
-    """Return the number by which requests queue."""
-    return waiter.arrival
 
 
 _Deadline = tuple[float, int, int, Waiter, Slot]

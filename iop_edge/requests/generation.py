@@ -1,11 +1,13 @@
 """How many tokens a request may generate (POL-06)."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from iop_edge.errors import RequestRefusedError
 from iop_edge.requests.facts import MAX_TOKENS, RequestFacts, is_token_count
-from iop_edge.schema.values import ReadTree
+
+if TYPE_CHECKING:
+    from iop_pb import trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class GenerationPolicy:
     default_thinking: int | None = None
 
     @classmethod
-    def of(cls, model: ReadTree) -> Self:
+    def of(cls, model: "trees.Model") -> Self:
         """Read the policy of a model group."""
         return cls(
             context_window=model.get("context_window_tokens"),

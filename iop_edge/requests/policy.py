@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.errors import RequestRefusedError
@@ -12,6 +12,9 @@ from iop_edge.requests.generation import GenerationPolicy, invalid_value
 from iop_edge.requests.principals import Principal, Principals
 from iop_edge.requests.provider_auth import ForwardedToken, ProviderAuth
 from iop_edge.schema.values import ReadTree
+
+if TYPE_CHECKING:
+    from iop_pb import trees
 
 _NOBODY: Final = Principal(PrincipalRef(""), "", TokenRef(""))
 _MAX_SHOWN: Final = 256
@@ -101,12 +104,12 @@ class _Served:
     labels: Mapping[str, str]
 
     @classmethod
-    def of_model(cls, model: ReadTree) -> "_Served":
+    def of_model(cls, model: "trees.Model") -> "_Served":
         labels = dict(model.get("usage_attribution", {}))
         return cls(ModelKey(ModelId(model["id"])), GenerationPolicy.of(model), labels)
 
     @classmethod
-    def of_route(cls, route: ReadTree) -> "_Served":
+    def of_route(cls, route: "trees.ModelRoute") -> "_Served":
         return cls(RouteKey(RouteId(route["model"])), GenerationPolicy(), {})
 
 

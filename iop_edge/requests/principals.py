@@ -4,13 +4,15 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from iop_edge.config.headers import PRINCIPAL_HEADER
 from iop_edge.errors import RequestRefusedError
 from iop_edge.ids import PrincipalRef, TokenRef
 from iop_edge.requests.facts import RequestFacts
-from iop_edge.schema.values import ReadTree
+
+if TYPE_CHECKING:
+    from iop_pb import trees
 
 _SCHEME: Final = "bearer"
 
@@ -31,7 +33,7 @@ class Principals:
     _entries: tuple[tuple[bytes, Principal], ...] = field(repr=False)
 
     @classmethod
-    def of(cls, entries: Sequence[ReadTree]) -> Self:
+    def of(cls, entries: Sequence["trees.PrincipalToken"]) -> Self:
         """Read the `principal_tokens` of a config whose references are resolved."""
         return cls(
             tuple(

@@ -3,13 +3,16 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from iop_edge.errors import RequestRefusedError
 from iop_edge.ids import ProviderId
 from iop_edge.requests.facts import RequestFacts, Unstorable
 from iop_edge.requests.principals import Principals
-from iop_edge.schema.values import REDACTED, ReadTree
+from iop_edge.schema.values import REDACTED
+
+if TYPE_CHECKING:
+    from iop_pb import trees
 
 _CATEGORY: Final = "api"
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
@@ -43,7 +46,7 @@ class ProviderAuth:
     providers: frozenset[ProviderId]
 
     @classmethod
-    def of(cls, auth: ReadTree) -> Self | None:
+    def of(cls, auth: "trees.ProviderAuth") -> Self | None:
         """Read the `provider_auth` of a config; None: nothing is forwarded."""
         if auth.get("enabled") is not True:
             return None
