@@ -8,7 +8,7 @@ from typing import Final
 
 from iop_edge.clock import Clock
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.proposal import Proposal, is_refused, propose, stale_expectations, with_reports
+from iop_edge.edge.proposal import Proposal, propose, stale_expectations, with_reports
 from iop_edge.edge.running import Running
 from iop_edge.errors import ConfigError, EdgeError, Violation
 from iop_edge.ids import NodeId
@@ -182,8 +182,7 @@ class Coordinator:
         try:
             applied = await asyncio.to_thread(_applied, following, request.options)
             reports = await self._fleet.commit(affected) if affected else {}
-            result = with_reports(result, reports, request.options)
-            is_off = is_refused(result.reports, request.options)
+            result, is_off = with_reports(result, reports, request.options)
             if not is_off:
                 await self._record(request, result, self._running.config_hash, applied)
         except Exception as error:  # noqa: BLE001 - whatever it is, what ran before must run on

@@ -16,7 +16,7 @@ from iop_edge.edge.confirmation import Confirmation
 from iop_edge.edge.coordinator import Coordinator, Load, Origin, Request
 from iop_edge.edge.restore import present_secrets, restore, secrets_of
 from iop_edge.edge.running import ConfigFiles, Running, rejection, require_resolved, startup, targets
-from iop_edge.edge.status import Counters, Drift, MetricsSnapshot, drift, status_of
+from iop_edge.edge.status import Counters, Drift, MetricsSnapshot, drift, node_statuses
 from iop_edge.errors import EdgeError, Violation
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
 from iop_edge.pool.pool import ProviderPool
@@ -231,15 +231,20 @@ class Edge:
 
     async def status(self) -> StatusSnapshot:
         """Return what runs, what is pending, and the state of Nodes and providers."""
-        running, drifted = await self._running_and_drift()
-        return status_of(
-            running,
-            self._started_at_ms,
-            self._coordinator.pending,
-            self._fleet.states(),
-            self._pool.statuses(),
-            drifted,
-            self._confirmation.awaited,
+        running, (drifted, error) = await self._running_and_drift()
+        awaited = self._confirmation.awaited
+        return StatusSnapshot(
+            edge_id=EdgeId(running.snapshot.tree["edge"]["id"]),
+            revision=running.revision,
+            config_hash=running.config_hash,
+            started_at_ms=self._started_at_ms,
+            drift=drifted,
+            drift_error=error,
+            pending=self._coordinator.pending,
+            nodes=node_statuses(running.snapshot, self._fleet.states()),
+            providers=self._pool.statuses(),
+            confirm_until_ms=awaited.until_ms if awaited else 0,
+            reverts_to=awaited.reverts_to.revision if awaited else 0,
         )
 
     async def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:

@@ -31,8 +31,8 @@ class Proposal:
 
     def checked(self, reports: Mapping[NodeId, NodeReport], options: RefreshOptions) -> "Proposal":
         """Return the proposal with the answers of the Nodes; one that refuses leaves nothing to commit (PSH-03)."""
-        result = with_reports(self.result, reports, options)
-        return replace(self, result=result, next=None if is_refused(result.reports, options) else self.next)
+        result, is_off = with_reports(self.result, reports, options)
+        return replace(self, result=result, next=None if is_off else self.next)
 
 
 def propose(running: Running, candidate: Snapshot, mode: Mode, options: RefreshOptions, key: bytes) -> Proposal:
@@ -89,21 +89,17 @@ def stale_expectations(options: RefreshOptions, revision: int, candidate_hash: s
         )
 
 
-def with_reports(result: RefreshResult, reports: Mapping[NodeId, NodeReport], options: RefreshOptions) -> RefreshResult:
-    """Return the result with the reports of the Nodes and the status that follows from them."""
+def with_reports(
+    result: RefreshResult, reports: Mapping[NodeId, NodeReport], options: RefreshOptions
+) -> tuple[RefreshResult, bool]:
+    """Return the result with the reports of the Nodes, and whether one of them keeps the config from being applied."""
     result = replace(result, reports=tuple(reports.values()))
     violations = tuple(_refusals(result.reports, options))
     if violations:
-        return replace(result, status=Status.REJECTED, violations=violations)
-    if _needs_restart(result.reports):
-        return replace(result, status=Status.RESTART_REQUIRED, pending=result.changes)
-    return result
-
-
-def is_refused(reports: Iterable[NodeReport], options: RefreshOptions) -> bool:
-    """Tell whether the answer of one Node keeps a config from being applied anywhere."""
-    answers = tuple(reports)
-    return _needs_restart(answers) or any(True for _ in _refusals(answers, options))
+        return replace(result, status=Status.REJECTED, violations=violations), True
+    if any(report.outcome is NodeOutcome.RESTART_REQUIRED for report in result.reports):
+        return replace(result, status=Status.RESTART_REQUIRED, pending=result.changes), True
+    return result, False
 
 
 def _refusals(reports: Iterable[NodeReport], options: RefreshOptions) -> Iterator[Violation]:
@@ -113,10 +109,6 @@ def _refusals(reports: Iterable[NodeReport], options: RefreshOptions) -> Iterato
             yield Violation("node.rejected", path, None, f"the node rejects its payload: {report.reason}")
         elif options.require_all and report.outcome in (NodeOutcome.UNREACHABLE, NodeOutcome.UNKNOWN):
             yield Violation("node.unreachable", path, None, f"the node did not answer: {report.reason}")
-
-
-def _needs_restart(reports: Iterable[NodeReport]) -> bool:
-    return any(report.outcome is NodeOutcome.RESTART_REQUIRED for report in reports)
 
 
 def _live_only(result: RefreshResult, planned: Plan, running: Running, candidate: Snapshot, key: bytes) -> Proposal:

@@ -2,24 +2,24 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Final, Self
 
-from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.client.status import NodeConnection, NodeStatus
 from iop_edge.clock import Clock
-from iop_edge.edge.confirmation import Awaited
+from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.proposal import with_reloaded_tls
 from iop_edge.edge.running import ConfigFiles, Running, nodes
 from iop_edge.errors import ConfigError
-from iop_edge.ids import DispatchKey, EdgeId, NodeId
+from iop_edge.ids import DispatchKey, NodeId
 from iop_edge.pool.errors import RefusalReason
 from iop_edge.pool.slots import Lease
 from iop_edge.pool.status import ProviderStatus
 from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.plan import plan
-from iop_edge.refresh.result import Change, Mode, RefreshResult, Status
+from iop_edge.refresh.result import Mode, RefreshResult, Status
 from iop_edge.schema.values import ReadTree, ReferenceTree, below, reference
 
 PUSH_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -42,34 +42,12 @@ def drift(running: Running, files: ConfigFiles | None) -> Drift:
     return bool(plan(with_reloaded_tls(running.snapshot, own), own).changes), ""
 
 
-def status_of(
-    running: Running,
-    started_at_ms: int,
-    pending: tuple[Change, ...],
-    states: Mapping[NodeId, NodeState],
-    providers: Iterable[ProviderStatus],
-    drifted: Drift,
-    awaited: Awaited | None,
-) -> StatusSnapshot:
-    """Return the status snapshot."""
-    differs, error = drifted
-    return StatusSnapshot(
-        edge_id=EdgeId(running.snapshot.tree["edge"]["id"]),
-        revision=running.revision,
-        config_hash=running.config_hash,
-        started_at_ms=started_at_ms,
-        drift=differs,
-        drift_error=error,
-        pending=pending,
-        nodes=tuple(
-            _node_status(
-                node, below(running.snapshot.references.tree, "nodes", node["id"]), states.get(node["id"], NodeState())
-            )
-            for node in sorted(nodes(running.snapshot), key=lambda node: str(node["id"]))
-        ),
-        providers=tuple(sorted(providers, key=lambda provider: provider.provider_id)),
-        confirm_until_ms=awaited.until_ms if awaited else 0,
-        reverts_to=awaited.reverts_to.revision if awaited else 0,
+def node_statuses(snapshot: Snapshot, states: Mapping[NodeId, NodeState]) -> tuple[NodeStatus, ...]:
+    """Return the status of each Node of a config, by id."""
+    references = below(snapshot.references.tree, "nodes")
+    by_id = sorted(nodes(snapshot), key=lambda node: str(node["id"]))
+    return tuple(
+        _node_status(node, below(references, node["id"]), states.get(node["id"], NodeState())) for node in by_id
     )
 
 
