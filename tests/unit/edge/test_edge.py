@@ -1,15 +1,19 @@
 import asyncio
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
 
 import pytest
 
 import iop_edge.config.files
 from iop_edge.client.status import NodeConnection, StatusSnapshot
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.edge.coordinator import Origin
 from iop_edge.edge.edge import Edge
 from iop_edge.errors import ConfigError
 from iop_edge.ids import ModelId
 from iop_edge.pool.status import Health, ProviderState
-from iop_edge.refresh.result import Mode, NodeOutcome, Status, Trigger
+from iop_edge.refresh.result import Mode, NodeOutcome, RefreshOptions, Status, Trigger
 from iop_edge.store.history import MemoryStore
 from iop_edge.store.sqlite import SqliteStore
 from tests.support import run
@@ -225,6 +229,28 @@ def test_a_reload_reads_the_files_when_its_turn_has_come(house: House) -> None:
             house.tracked.write_text("edge: [")
             rejected = await edge.reload()
             assert (rejected.status, edge.revision) == (Status.REJECTED, 2)
+
+    run(scenario())
+
+
+def test_refresh_reload_and_rollback_take_the_same_keywords() -> None:
+    def keywords(method: Callable[..., object]) -> list[inspect.Parameter]:
+        return [it for it in inspect.signature(method).parameters.values() if it.kind is it.KEYWORD_ONLY]
+
+    assert keywords(Edge.refresh) == keywords(Edge.reload) == keywords(Edge.rollback)
+    assert {it.name for it in keywords(Edge.refresh)} == {it.name for it in fields(RefreshOptions)} | {"origin"}
+
+
+@pytest.mark.contract("REF-05")
+def test_a_candidate_may_be_a_function_that_loads_it_when_its_turn_has_come(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with started(house) as edge:
+            result = await edge.refresh(lambda: candidate(house, "a", capacity=2), origin=Origin("alice"))
+            assert (result.committed, (await edge.history())[0].actor) == (True, "alice")
+            house.tracked.write_text("edge: [")
+            assert (await edge.refresh(house.files.load)).status is Status.REJECTED
 
     run(scenario())
 

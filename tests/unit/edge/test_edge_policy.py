@@ -6,6 +6,7 @@ import pytest
 
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.edge import Edge
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.pool.explain import DispatchKind
 from iop_edge.refresh.result import Mode, Status
 from iop_edge.requests.facts import RequestFacts
@@ -52,6 +53,26 @@ def test_a_rejected_candidate_changes_nothing() -> None:
             before = edge.policy
             assert (await edge.refresh(config(9), expected_revision=7)).status is Status.REJECTED
             assert edge.policy is before
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-08")
+@pytest.mark.parametrize("part", [RequestPolicy, Catalogue])
+def test_what_runs_is_built_before_anything_is_committed(part: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object) -> None:
+        raise RuntimeError("cannot be built")
+
+    async def scenario() -> None:
+        async with Edge.start(config(5)) as edge:
+            before, history = edge.policy, await edge.history()
+            with monkeypatch.context() as patch:
+                patch.setattr(part, "of", fail)
+                with pytest.raises(RuntimeError):
+                    await edge.refresh(config(9))
+            assert (edge.policy is before, edge.revision, await edge.history()) == (True, 1, history)
+            assert edge.pool.explain("only-5").kind is DispatchKind.MODEL
+            assert (await edge.refresh(config(9))).committed
 
     run(scenario())
 
