@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, Self, TypeVar
 
 from iop_edge.cli.console import Console, Style
 from iop_edge.documents import document
@@ -19,25 +19,23 @@ _T = TypeVar("_T")
 
 
 class ExitCode(IntEnum):
-    """How a command ended, for scripts."""
+    """How a command ended, for scripts; `meaning` is what `--help` says."""
 
-    FINE = 0
-    """Success: valid, applied, or no difference."""
+    meaning: str
 
-    REJECTED = 1
-    """The config is not valid, or the refresh was rejected."""
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """Make a member of its code and meaning."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
 
-    USAGE = 2
-    """Wrong arguments."""
-
-    RESTART_REQUIRED = 3
-    """A change in the candidate needs a restart of the Edge."""
-
-    FAULT = 4
-    """The Edge could not be reached, or the system or the program failed."""
-
-    LIVE_CHANGES = 10
-    """`config diff` only: there are differences, and all of them are live."""
+    FINE = 0, "fine: valid, applied, no difference"
+    REJECTED = 1, "rejected, or violations"
+    USAGE = 2, "wrong arguments"
+    RESTART_REQUIRED = 3, "restart required"
+    FAULT = 4, "the Edge cannot be reached, or the system or the program failed"
+    LIVE_CHANGES = 10, "config diff: live changes only"
 
 
 RESULT_CODES: Final[Mapping[str, ExitCode]] = {

@@ -17,16 +17,6 @@ INTERRUPTED: Final = 130
 
 TRACEBACK_VARIABLE: Final = "IOP_EDGE_TRACEBACK"
 
-_EXIT_CODES: Final = """\
-exit codes:
-  0   fine: valid, applied, no difference
-  1   rejected, or violations
-  2   wrong arguments
-  3   restart required
-  4   the Edge cannot be reached, or the system or the program failed
-  10  config diff: live changes only
-"""
-
 
 class Entry(NamedTuple):
     """A command in the list: the words that call it, the module of its function, and a summary for `--help`."""
@@ -178,7 +168,8 @@ def _group_help(words: tuple[str, ...]) -> str:
     listed = list(below(words))
     width = max(len(entry.name) for entry in listed)
     lines = "".join(f"  {entry.name:{width}}  {entry.summary}\n" for entry in listed)
-    return f"usage: {prefix} COMMAND [--help] ...\n\n{lines}\n{_EXIT_CODES}"
+    codes = "".join(f"  {code:<2}  {code.meaning}\n" for code in ExitCode)
+    return f"usage: {prefix} COMMAND [--help] ...\n\n{lines}\nexit codes:\n{codes}"
 
 
 def _internal(fault: Exception, wants_traceback: str) -> str:
