@@ -183,8 +183,7 @@ class _SecretSpill:
     def _tells(self, field: Field, number: int | None, map_key: str = "") -> bool:
         """Tell whether a value is a secret, or holds one; one that is not read, or stands in another line, may be."""
         document = self._document
-        if number is not None and document.has(number, ALIAS):
-            number = document.target(number)
+        number = None if number is None else document.target(number)
         if number is None or document.is_null(number):
             return field.sensitive or field.masked
         if document.has(number, SCALAR):
@@ -192,7 +191,7 @@ class _SecretSpill:
             return field.masked or (reveals if holds_reference(text) else is_secret)(field, text, map_key)
         if field.kind is not Kind.MAP or not document.has(number, MAPPING):
             return field.sensitive or field.masked
-        return any(self._tells(field, document.value_of(key), document.values[key]) for key in document.keys(number))
+        return any(self._tells(field, value, document.values[key]) for key, value in document.pairs(number))
 
 
 class _Token(NamedTuple):

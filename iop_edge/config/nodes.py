@@ -1,8 +1,8 @@
 """A file as nodes, each with the stretch of text that it takes up.
 
 Loading builds no such graph. It is composed once for a file that there is something to say about: positions, excerpts,
-migration and redacted output all work on it. A fleet has millions of nodes, so they are numbers, and what is known of
-them stands in arrays; `Node` objects are made for the few that somebody looks at.
+migration and redacted output all work on it. A fleet has millions of nodes, so a node is a number, and what is known of
+it stands in arrays.
 """
 
 from array import array
@@ -47,14 +47,20 @@ TAGGED: Final = 128
 _LARGEST: Final = 2**32 - 1
 """The most characters whose offsets the arrays can hold."""
 
+_COLLECTION: Final = MAPPING | SEQUENCE
+_ENDS: Final[frozenset[Any]] = frozenset({MappingEndEvent, SequenceEndEvent})
 _BLOCK_STYLES: Final = frozenset("|>")
+
+
+Node = int
+"""A node, by its number in its document."""
 
 
 class Document:
     """The text of a file and its nodes, numbered in the order of the text: a node comes before those in it.
 
     Offsets count characters. A file with a syntax error has the nodes before it; `read_to` is the offset up to which
-    the file was read, or None where that is all of it.
+    the file was read, or None where that is all of it. An anchor or a tag belongs to its node.
     """
 
     def __init__(self, text: str) -> None:
@@ -68,65 +74,87 @@ class Document:
         self.parents = array("I")
         self.values: list[str] = []
         """The text that each scalar stands for; empty for other nodes."""
-        self.anchors: dict[int, int] = {}
+        self.anchors: dict[Node, Node] = {}
         """The node with the anchor of each alias, which may be one around it."""
 
-    @property
-    def root(self) -> "Node | None":
-        """The outermost node; None where nothing could be read."""
-        return self.node(0) if self.traits else None
-
-    def node(self, number: int) -> "Node":
-        """Return a node by its number."""
-        return _CLASSES[self.traits[number] & 15](self, number)
-
-    def has(self, number: int, traits: int) -> bool:
+    def has(self, node: Node, traits: int) -> bool:
         """Tell whether a node has one of some traits."""
-        return bool(self.traits[number] & traits)
+        return bool(self.traits[node] & traits)
 
-    def is_null(self, number: int) -> bool:
+    def is_null(self, node: Node) -> bool:
         """Tell whether a node is a scalar that means null."""
-        traits = self.traits[number]
-        return bool(traits & SCALAR and traits & PLAIN) and is_null(self.values[number], None)
+        return self.traits[node] & (SCALAR | PLAIN) == SCALAR | PLAIN and is_null(self.values[node], None)
 
-    def is_merge_key(self, number: int) -> bool:
+    def is_merge_key(self, node: Node) -> bool:
         """Tell whether a node is the key of a merge."""
-        is_plain_key = self.traits[number] & (KEY | SCALAR | PLAIN) == KEY | SCALAR | PLAIN
-        return is_plain_key and self.values[number] == MERGE_KEY
+        is_plain_key = self.traits[node] & (KEY | SCALAR | PLAIN) == KEY | SCALAR | PLAIN
+        return is_plain_key and self.values[node] == MERGE_KEY
 
-    def key_of(self, number: int) -> int | None:
+    def children(self, node: Node) -> Iterator[Node]:
+        """Yield the nodes right below a node: of a mapping, keys and values in turn."""
+        child, end = node + 1, self.ends[node]
+        while child < end:
+            yield child
+            child = self.ends[child]
+
+    def pairs(self, mapping: Node) -> list[tuple[Node, Node]]:
+        """Return the keys of a mapping with their values; without the last key, where its value could not be read."""
+        children = list(self.children(mapping))
+        return list(zip(children[::2], children[1::2], strict=False))
+
+    def fields(self, mapping: Node) -> list[tuple[Node, Node]]:
+        """Return the pairs whose key is a scalar, without merges."""
+        return [pair for pair in self.pairs(mapping) if self.has(pair[0], SCALAR) and not self.is_merge_key(pair[0])]
+
+    def items(self, node: Node) -> list[Node]:
+        """Return the items of a list, or a node that is none as the only item."""
+        target = self.target(node)
+        return list(self.children(target)) if target is not None and self.has(target, SEQUENCE) else [node]
+
+    def merged(self, mapping: Node) -> list[Node]:
+        """Return the mappings that are merged into one; the first ones count most."""
+        merge = next((value for key, value in self.pairs(mapping) if self.is_merge_key(key)), None)
+        targets = [] if merge is None else [self.target(item) for item in self.items(merge)]
+        return [target for target in targets if target is not None and self.has(target, MAPPING)]
+
+    def with_merged(self, mapping: Node) -> Iterator[Node]:
+        """Yield a mapping and all that is merged into it, each once, in the order in which they count."""
+        waiting = [mapping]
+        seen: set[Node] = set()
+        while waiting:
+            mapping = waiting.pop()
+            if mapping not in seen:
+                seen.add(mapping)
+                yield mapping
+                waiting += reversed(self.merged(mapping))
+
+    def target(self, node: Node) -> Node | None:
+        """Return the node itself, or what it is an alias of; None where that is nothing, or something around it."""
+        if not self.has(node, ALIAS):
+            return node
+        target = self.anchors.get(node)
+        return None if target is None or self.ends[target] > node else target
+
+    def key_of(self, node: Node) -> Node | None:
         """Return the scalar key that a node is the value of."""
-        before = number - 1
-        is_value = number and before != self.parents[number] and not self.traits[number] & KEY
+        before = node - 1
+        is_value = node and before != self.parents[node] and not self.has(node, KEY)
         return before if is_value and self.traits[before] & (KEY | SCALAR) == KEY | SCALAR else None
 
-    def value_of(self, key: int) -> int | None:
+    def value_of(self, key: Node) -> Node | None:
         """Return the value of a key; None where it could not be read."""
         value = self.ends[key]
         return value if value < self.ends[self.parents[key]] else None
 
-    def keys(self, mapping: int) -> Iterator[int]:
-        """Yield the keys of a mapping."""
-        number, end = mapping + 1, self.ends[mapping]
-        while number < end:
-            if self.traits[number] & KEY:
-                yield number
-            number = self.ends[number]
-
-    def key_at(self, line: int, column: int) -> int | None:
+    def key_at(self, line: int, column: int) -> Node | None:
         """Return the scalar key at a position."""
         offset = self.lines[line] + column
-        number = bisect_left(self.starts, offset)
-        while number < len(self.starts) and self.starts[number] == offset:
-            if self.traits[number] & (KEY | SCALAR) == KEY | SCALAR:
-                return number
-            number += 1
+        node = bisect_left(self.starts, offset)
+        while node < len(self.starts) and self.starts[node] == offset:
+            if self.traits[node] & (KEY | SCALAR) == KEY | SCALAR:
+                return node
+            node += 1
         return None
-
-    def target(self, alias: int) -> int | None:
-        """Return the node that an alias stands for; None where that is nothing, or something around it."""
-        number = self.anchors.get(alias)
-        return None if number is None or self.ends[number] > alias else number
 
     @cached_property
     def lines(self) -> "array[int]":
@@ -256,151 +284,3 @@ def _compose(  # noqa: C901, PLR0912, PLR0915 - one loop without calls: it runs 
             for _ in opened:
                 stops[parent], ends[parent] = document.read_to, number
                 parent = parents[parent]
-
-
-_COLLECTION: Final = MAPPING | SEQUENCE
-_ENDS: Final[frozenset[Any]] = frozenset({MappingEndEvent, SequenceEndEvent})
-
-
-class Node:
-    """A node from its first character to the one after its last; an anchor or a tag belongs to it."""
-
-    __slots__ = ("document", "number")
-
-    def __init__(self, document: Document, number: int) -> None:
-        self.document = document
-        self.number = number
-
-    @property
-    def start(self) -> int:
-        """The offset of its first character."""
-        return self.document.starts[self.number]
-
-    @property
-    def stop(self) -> int:
-        """The offset behind its last character."""
-        return self.document.stops[self.number]
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it has neither an anchor nor a tag."""
-        return not self.document.has(self.number, ANCHORED | TAGGED)
-
-    @property
-    def target(self) -> "Node | None":
-        """The node itself, or what it is an alias of, if there is one before it."""
-        return self
-
-    def leaves(self) -> "Iterator[Node]":
-        """Yield the scalars and aliases in it, keys too, and what is empty, in the order of the text."""
-        for number in range(self.number, self.document.ends[self.number]):
-            if self.document.ends[number] == number + 1:
-                yield self.document.node(number)
-
-
-class Scalar(Node):
-    """A scalar."""
-
-    __slots__ = ()
-
-    @property
-    def value(self) -> str:
-        """The text that it stands for."""
-        return self.document.values[self.number]
-
-
-class _Collection(Node):
-    __slots__ = ()
-
-    @property
-    def is_flow(self) -> bool:
-        """Whether it is written in flow style."""
-        return self.document.has(self.number, FLOW)
-
-    @property
-    def opened(self) -> int:
-        """In flow style, the offset behind its opening bracket."""
-        return self.document.text.index("{" if isinstance(self, Mapping) else "[", self.start) + 1
-
-    @property
-    def items(self) -> list[Node]:
-        """The nodes right below it: of a mapping, keys and values in turn."""
-        document, items, number = self.document, [], self.number + 1
-        while number < document.ends[self.number]:
-            items.append(document.node(number))
-            number = document.ends[number]
-        return items
-
-
-class Sequence(_Collection):
-    """A list."""
-
-    __slots__ = ()
-
-
-class Mapping(_Collection):
-    """A mapping."""
-
-    __slots__ = ()
-
-    @property
-    def outermost(self) -> int:
-        """In flow style, the offset at which the whole flow begins."""
-        document, number = self.document, self.number
-        while number and document.has(document.parents[number], FLOW):
-            number = document.parents[number]
-        return document.starts[number]
-
-    @property
-    def pairs(self) -> list[tuple[Node, Node]]:
-        """The keys with their values; without the last key, where its value could not be read."""
-        items = self.items
-        return list(zip(items[::2], items[1::2], strict=False))
-
-    @property
-    def fields(self) -> list[tuple[Scalar, Node]]:
-        """The pairs whose key is a scalar, without merges."""
-        return [(key, value) for key, value in self.pairs if isinstance(key, Scalar) and not _is_merge(key)]
-
-    @property
-    def merged(self) -> "list[Mapping]":
-        """The mappings that are merged into it; the first ones count most."""
-        merge = next((value.target for key, value in self.pairs if _is_merge(key)), None)
-        targets = [item.target for item in merge.items] if isinstance(merge, Sequence) else [merge]
-        return [target for target in targets if isinstance(target, Mapping)]
-
-    def with_merged(self) -> "Iterator[Mapping]":
-        """Yield the mapping and all that is merged into it, each once, in the order in which they count."""
-        waiting = [self]
-        seen: set[int] = set()
-        while waiting:
-            mapping = waiting.pop()
-            if mapping.number not in seen:
-                seen.add(mapping.number)
-                yield mapping
-                waiting += reversed(mapping.merged)
-
-
-class Alias(Node):
-    """An alias."""
-
-    __slots__ = ()
-
-    @property
-    def target(self) -> Node | None:
-        """The node that it stands for."""
-        number = self.document.target(self.number)
-        return None if number is None else self.document.node(number)
-
-
-def items_of(entry: Node) -> list[Node]:
-    """Return the items that one entry of a mapping form holds: itself, or those of its list."""
-    value = entry.target
-    return value.items if isinstance(value, Sequence) else [entry]
-
-
-def _is_merge(key: Node) -> bool:
-    return key.document.is_merge_key(key.number)
-
-
-_CLASSES: Final = {SCALAR: Scalar, MAPPING: Mapping, SEQUENCE: Sequence, ALIAS: Alias}

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from iop_edge.config import nodes
 from iop_edge.config.layers import Layer, Part, align, children, entries
 from iop_edge.config.marks import UNSET
-from iop_edge.config.nodes import Document, Node, Scalar
+from iop_edge.config.nodes import MAPPING, SCALAR, SEQUENCE, TAGGED, Document, Node
 from iop_edge.errors import Span
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
@@ -115,98 +114,6 @@ class Origins:
         return rows.get(fold(str(step.step)), ())
 
 
-class Positions:
-    """Finds the positions of values and keys in one file. What paths share is looked up once."""
-
-    def __init__(self, document: Document, name: str) -> None:
-        self._document = document
-        self._name = name
-        self._found: dict[Path, _Found | None] = {}
-        self._items: dict[tuple[int, Field], Sequence[_Found | None]] = {}
-        self._fields: dict[tuple[int, Message | None], Mapping[str, tuple[Scalar, Node]]] = {}
-
-    def of_value(self, path: Path) -> Span:
-        """Return where a value begins; for one that is not there, where the nearest value around it does."""
-        return self._span(self._nearest(path).value)
-
-    def of_key(self, path: Path) -> Span:
-        """Return where the key of a field or of a map's value stands; for an item of a list, where the item begins."""
-        return self._span(self._nearest(path).key)
-
-    def _span(self, offset: int) -> Span:
-        return Span(self._name, self._document.line(offset) + 1, self._document.column(offset) + 1)
-
-    def _nearest(self, path: Path) -> "_Found":
-        found = self._find(path)
-        while found is None and path.parent is not None:
-            path = path.parent
-            found = self._find(path)
-        return found or _Found(None, 0, 0)
-
-    def _find(self, path: Path) -> "_Found | None":
-        if path not in self._found:
-            if path.parent is None:
-                root = self._document.root
-                self._found[path] = _Found(root, root.start, root.start, table.root()) if root else None
-            else:
-                parent = self._find(path.parent)
-                self._found[path] = parent and self._below(parent, path)
-        return self._found[path]
-
-    def _below(self, found: "_Found", path: Path) -> "_Found | None":
-        """Return what a step leads to, in whatever form it is written."""
-        step, message, field = path.step, found.message, found.field
-        if isinstance(step, int):
-            items = self._items_of(found.node, field) if field and found.node else ()
-            return items[step] if step < len(items) else None
-        if step in found.given:
-            return found.given[step]
-        if path.is_key:
-            pair = self._pairs(found.node, None).get(step)
-            return pair and _value(*pair, None)
-        if message is None:
-            return None
-        if isinstance(found.node, Scalar):
-            return _Found(None, found.value, found.value) if step == message.scalar_form else None
-        pair = self._pairs(found.node, message).get(step)
-        return pair and _value(*pair, message.fields.get(step))
-
-    def _pairs(self, node: Node | None, message: Message | None) -> Mapping[str, tuple[Scalar, Node]]:
-        """Return the keys and values of a mapping, merged ones too, by the names of fields where it is a message."""
-        if not isinstance(node, nodes.Mapping):
-            return {}
-        known = self._fields.get((node.number, message))
-        if known is None:
-            known = self._fields[node.number, message] = _pairs(node, message)
-        return known
-
-    def _items_of(self, node: Node, field: Field) -> "Sequence[_Found | None]":
-        known = self._items.get((node.number, field))
-        if known is None:
-            known = self._items[node.number, field] = list(self._each_item(node, field))
-        return known
-
-    def _each_item(self, node: Node, field: Field) -> "Iterator[_Found | None]":
-        """Yield the items of a list, which may be written as a mapping (NRM-01, NRM-08)."""
-        form = field.mapping_form
-        if isinstance(node, nodes.Sequence):
-            yield from (_item(item, field) for item in node.items)
-        elif form is not None:
-            for key, value in self._pairs(node, None).values():
-                at_key = _Found(None, key.start, key.start)
-                if form.value_field:
-                    given = {form.key_field: at_key, form.value_field: _value(key, value, None, is_named=False)}
-                    yield at_key._replace(given=given)
-                    continue
-                instances = nodes.items_of(value)
-                for instance in instances:
-                    given = {form.key_field: at_key}
-                    if len(instances) == 1 and form.name_field not in self._pairs(instance.target, field.message()):
-                        given[form.name_field] = at_key
-                    item = _item(instance, field)
-                    yield item and item._replace(given=given)
-
-
 class _Found(NamedTuple):
     """What a path leads to: a node, aliases followed, and where its value and its key begin.
 
@@ -222,33 +129,115 @@ class _Found(NamedTuple):
     given: Mapping[str, "_Found | None"] = MappingProxyType({})
 
 
-def _value(key: Scalar, value: Node, field: Field | None, *, is_named: bool = True) -> _Found | None:
-    """Return the value of a field, or of a key of a map."""
-    node = value.target
-    if node is None:
-        return None
-    found = _Found(node, node.start, key.start if is_named else node.start)
-    if field is None or node.document.has(node.number, nodes.TAGGED):
-        return found
-    return found._replace(message=field.message()) if field.is_message else found._replace(field=field)
+class Positions:
+    """Finds the positions of values and keys in one file. What paths share is looked up once."""
 
+    def __init__(self, document: Document, name: str) -> None:
+        self._document = document
+        self._name = name
+        start = document.starts[0] if document.starts else 0
+        self._root = _Found(0 if document.starts else None, start, start, table.root())
+        self._found: dict[Path, _Found | None] = {ROOT: self._root}
+        self._items: dict[tuple[Node, Field], Sequence[_Found | None]] = {}
+        self._pairs: dict[tuple[Node, Message | None], Mapping[str, tuple[Node, Node]]] = {}
 
-def _item(item: Node, field: Field) -> _Found | None:
-    """Return an item of a list."""
-    node = item.target
-    if node is None:
-        return None
-    is_message = field.is_message_list and not node.document.has(node.number, nodes.TAGGED)
-    return _Found(node, node.start, node.start, field.message() if is_message else None)
+    def of_value(self, path: Path) -> Span:
+        """Return where a value begins; for one that is not there, where the nearest value around it does."""
+        return self._span(self._nearest(path).value)
 
+    def of_key(self, path: Path) -> Span:
+        """Return where the key of a field or of a map's value stands; for an item of a list, where the item begins."""
+        return self._span(self._nearest(path).key)
 
-def _pairs(mapping: nodes.Mapping, message: Message | None) -> Mapping[str, tuple[Scalar, Node]]:
-    pairs: dict[str, tuple[Scalar, Node]] = {}
-    for each in mapping.with_merged():
-        for key, value in each.fields:
-            field = message.keys.get(key.value) if message else None
-            pairs.setdefault(field.name if field else key.value, (key, value))
-    return pairs
+    def _span(self, offset: int) -> Span:
+        return Span(self._name, self._document.line(offset) + 1, self._document.column(offset) + 1)
+
+    def _nearest(self, path: Path) -> _Found:
+        found = self._find(path)
+        while found is None and path.parent is not None:
+            path = path.parent
+            found = self._find(path)
+        return found or self._root
+
+    def _find(self, path: Path) -> _Found | None:
+        if path not in self._found:
+            above = self._find(path.parent or ROOT)
+            self._found[path] = above and self._below(above, path)
+        return self._found[path]
+
+    def _below(self, found: _Found, path: Path) -> _Found | None:
+        """Return what a step leads to, in whatever form it is written."""
+        node, step, message = found.node, path.step, found.message
+        if isinstance(step, int):
+            items = self._items_of(node, found.field) if found.field and node is not None else ()
+            return items[step] if step < len(items) else None
+        if step in found.given:
+            return found.given[step]
+        if node is None or (message is None and not path.is_key):
+            return None
+        if message is not None and self._document.has(node, SCALAR):
+            return _Found(None, found.value, found.value) if step == message.scalar_form else None
+        key, value = self._pairs_of(node, message).get(step, (None, None))
+        field = message.fields.get(step) if message else None
+        return None if key is None or value is None else self._value(value, field, self._document.starts[key])
+
+    def _pairs_of(self, node: Node, message: Message | None) -> Mapping[str, tuple[Node, Node]]:
+        """Return the keys and values of a mapping, merged ones too, by the names of fields where it is a message."""
+        pairs = self._pairs.get((node, message))
+        if pairs is None:
+            pairs = self._pairs[node, message] = {}
+            document = self._document
+            for mapping in document.with_merged(node) if document.has(node, MAPPING) else ():
+                for key, value in document.fields(mapping):
+                    name = document.values[key]
+                    field = message.keys.get(name) if message else None
+                    pairs.setdefault(field.name if field else name, (key, value))
+        return pairs
+
+    def _items_of(self, node: Node, field: Field) -> Sequence[_Found | None]:
+        items = self._items.get((node, field))
+        if items is None:
+            items = self._items[node, field] = list(self._each_item(node, field))
+        return items
+
+    def _each_item(self, node: Node, field: Field) -> Iterator[_Found | None]:
+        """Yield the items of a list, which may be written as a mapping (NRM-01, NRM-08)."""
+        form = field.mapping_form
+        if self._document.has(node, SEQUENCE):
+            yield from (self._item(item, field) for item in self._document.children(node))
+        elif form is not None:
+            for key, value in self._pairs_of(node, None).values():
+                start = self._document.starts[key]
+                at_key = _Found(None, start, start)
+                if form.value_field:
+                    yield at_key._replace(given={form.key_field: at_key, form.value_field: self._value(value, None)})
+                    continue
+                instances = self._document.items(value)
+                for instance in instances:
+                    item = self._item(instance, field)
+                    given = {form.key_field: at_key}
+                    if item and item.node is not None and len(instances) == 1:
+                        own = self._pairs_of(item.node, field.message())
+                        given |= {} if form.name_field in own else {form.name_field: at_key}
+                    yield item and item._replace(given=given)
+
+    def _value(self, value: Node, field: Field | None, key: int | None = None) -> _Found | None:
+        """Return the value of a field, or of a key of a map, and where its key stands."""
+        node = self._document.target(value)
+        if node is None:
+            return None
+        start = self._document.starts[node]
+        found = _Found(node, start, start if key is None else key)
+        if field is None or self._document.has(node, TAGGED):
+            return found
+        return found._replace(message=field.message()) if field.is_message else found._replace(field=field)
+
+    def _item(self, item: Node, field: Field) -> _Found | None:
+        """Return an item of a list."""
+        found = self._value(item, field)
+        if found is None or found.field is None:
+            return found
+        return found._replace(message=field.message() if field.is_message_list else None, field=None)
 
 
 def _rows(lists: Sequence[Part], owner: Field) -> Sequence[Sequence[Part]]:

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iop_edge.config.migrate.migration import migrate
+from iop_edge.config.migrate import migrate
 from iop_edge.config.pipeline import load_sources
 from iop_edge.config.source import Source
 from iop_edge.schema import table

@@ -15,7 +15,7 @@ from iop_edge.cli.console import Console
 from iop_edge.cli.files import example, write_whole
 
 if TYPE_CHECKING:
-    from iop_edge.config.migrate.migration import Migration
+    from iop_edge.config.migrate import Migration
 
 _EDITOR_LINE: Final = "# yaml-language-server: $schema=edge.schema.json\n"
 """Tells an editor to use the schema beside the file."""
@@ -69,7 +69,7 @@ def config_init(arguments: argparse.Namespace, console: Console) -> ExitCode:
     It is valid as it is; its first lines name the variables that it reads. FILE must not exist yet. Editors complete
     and check it with the schema that `iop-edge config schema > edge.schema.json` writes.
     """
-    from iop_edge.config.documented import documented
+    from iop_edge.config.edits import documented
 
     text = _EDITOR_LINE + documented(example("edge.start.yaml"))
     if arguments.file is None:
@@ -101,7 +101,7 @@ def config_migrate(arguments: argparse.Namespace, console: Console) -> ExitCode:
     Exit code 0: everything was carried over, and the result is valid; 1: otherwise.
     """
     from iop_edge.config import files
-    from iop_edge.config.migrate.migration import migrate
+    from iop_edge.config.migrate import migrate
 
     if arguments.write and arguments.file == files.STDIN:
         raise UsageError("config migrate: --write needs a FILE other than standard input")
@@ -121,9 +121,9 @@ def config_migrate(arguments: argparse.Namespace, console: Console) -> ExitCode:
 def _print_migrated(migration: "Migration", console: Console) -> int:
     """Print the result without its secrets; return how many values are hidden."""
     from iop_edge.cli.render.text import counted
-    from iop_edge.config.migrate.shown import shown
+    from iop_edge.config.edits import redacted
 
-    printed = shown(migration.source)
+    printed = redacted(migration.source)
     console.result(printed.text)
     if printed.hidden:
         values = counted(printed.hidden, "value")

@@ -1,6 +1,6 @@
 import pytest
 
-from iop_edge.config.documented import documented
+from iop_edge.config.edits import documented
 from iop_edge.schema import table
 
 CONFIG = table.root().fields

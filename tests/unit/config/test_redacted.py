@@ -1,6 +1,6 @@
 import pytest
 
-from iop_edge.config.migrate.shown import shown
+from iop_edge.config.edits import redacted
 from iop_edge.config.source import Source
 from tests.unit.config.loading import BASE
 
@@ -42,7 +42,7 @@ def token(text: str) -> str:
     ],
 )
 def test_value_that_may_be_a_secret_is_hidden_and_all_else_stays(text: str, expected: str) -> None:
-    printed = shown(Source("a.yaml", text.encode(), private=True))
+    printed = redacted(Source("a.yaml", text.encode(), private=True))
     assert printed.text == expected
     assert printed.hidden == expected.count("<redacted>")
     assert "s3cr3t" not in printed.text + repr(printed)

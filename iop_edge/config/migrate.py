@@ -1,30 +1,91 @@
-"""The steps of a migration, each looked at: a change that would make another config of the file is not made."""
+"""Turns a file with keys and spellings of old releases into the current shape, by edits of its text.
+
+Each step is looked at: a change that would make another config of the file is not made.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from iop_edge.config import layers
 from iop_edge.config.decode import decode
+from iop_edge.config.edits import Change, edited
 from iop_edge.config.excerpt import Disclosure
-from iop_edge.config.migrate.edits import Change, edited
-from iop_edge.config.migrate.forms import make_lists
-from iop_edge.config.migrate.keys import remove_legacy, rename
-from iop_edge.config.migrate.meaning import LEGACY, Meaning, aliased_words, meaning_of
-from iop_edge.config.migrate.words import name_instances, resolve_aliases
-from iop_edge.config.nodes import Document, Node, compose
+from iop_edge.config.layers import Layer
+from iop_edge.config.nodes import Document, compose
+from iop_edge.config.normalize import normalize
 from iop_edge.config.pipeline import check_sources
 from iop_edge.config.positions import Moves, Origins, Positions
 from iop_edge.config.problems import Problems
 from iop_edge.config.reporting import report
+from iop_edge.config.resolve import resolve
+from iop_edge.config.rewrites import make_lists, name_instances, remove_legacy, rename, resolve_aliases
 from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.config.texts import BOM
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
+from iop_edge.schema import table
+from iop_edge.schema.paths import ROOT, Path
+from iop_edge.schema.table import Kind, Message
+from iop_edge.schema.values import ReadTree, Tree
 
-_FEWEST_LOOKS: Final = 24
-_MOST_LOOKED_AT: Final = 8 * 1024 * 1024
+_LEGACY: Final = "field.legacy"
+"""The rule of the keys that are refused, and removed by a migration."""
+
+_FEWEST_TRIES: Final = 24
+_MOST_TRIED: Final = 8 * 1024 * 1024
 """How many characters a step may read to find out which of its changes leave the meaning as it is."""
 
-_Step = Callable[[Node, Document, Meaning], Iterator[Change]]
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """A file as it is written and as it is normalized, references unresolved: what it means, whatever its spelling.
+
+    `moves` says which adapter instances were made of providers' fields, `broken` which rules normalizing found broken,
+    and `faults` counts what decoding found wrong, without legacy keys.
+    """
+
+    written: Tree = field(repr=False)
+    normalized: Tree = field(repr=False)
+    moves: Moves
+    broken: frozenset[str]
+    faults: int
+
+    def equals(self, other: "_Meaning") -> bool:
+        """Tell whether another file means the same, and has no fault of its own."""
+        return self.faults <= other.faults and self.normalized == other.normalized
+
+
+def _meaning_of(decoded: Decoded) -> _Meaning | None:
+    """Return what a decoded file means, or None where it could not be read to its end."""
+    if decoded.tree is None:
+        return None
+    problems = Problems()
+    written = layers.merge([Layer(decoded.tree, decoded.source.private)], table.root(), problems)
+    normalized, moves = normalize(resolve(written, table.root(), None, problems).tree, problems)
+    legacy = sum(finding.rule == _LEGACY for finding in decoded.findings)
+    broken = frozenset(problem.rule for problem in problems.kept)
+    return _Meaning(written, normalized, moves, broken, decoded.total - legacy)
+
+
+_Step = Callable[[Document, _Meaning], Iterator[Change]]
+
+
+def _name_instances(document: Document, meaning: _Meaning) -> Iterator[Change]:
+    return name_instances(document, meaning.written, meaning.normalized)
+
+
+def _resolve_aliases(document: Document, meaning: _Meaning) -> Iterator[Change]:
+    if "adapter.label" in meaning.broken:  # which label an instance has is unknown: it would be lost with the alias
+        return iter(())
+    return resolve_aliases(document, meaning.written, meaning.normalized, meaning.moves.made)
+
+
+_STEPS_OF_AN_OVERLAY: Final[tuple[_Step, ...]] = (
+    lambda document, _: remove_legacy(document),
+    lambda document, _: rename(document),
+    lambda document, _: make_lists(document),
+)
+_STEPS: Final[tuple[_Step, ...]] = (*_STEPS_OF_AN_OVERLAY, _name_instances, _resolve_aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +118,7 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
     config: it is only read, and what hangs on the other files stays as it is.
     """
     before = decode(source, limits)
-    meaning = meaning_of(before)
+    meaning = _meaning_of(before)
     if meaning is None:
         return Migration(source, _check(source, before, limits), is_readable=False)
     document = compose(source, limits)
@@ -88,28 +149,25 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
 class _Working:
     """A file on its way from step to step."""
 
-    def __init__(self, decoded: Decoded, meaning: Meaning, limits: Limits) -> None:
+    def __init__(self, decoded: Decoded, meaning: _Meaning, limits: Limits) -> None:
         self.decoded = decoded
         self.refused: list[Change] = []
         self._meaning = meaning
         self._limits = limits
-        self._looks = 0
-        self._compose()
+        self._tries = 0
+        self._document = compose(decoded.source, limits)
 
     def take(self, step: _Step) -> None:
         """Make the changes of a step that leave the meaning as it is."""
-        proposed = list(step(self._document.node(0), self._document, self._meaning))
+        proposed = list(step(self._document, self._meaning))
         self.refused += [change for change in proposed if not change.edits]
         changes = [change for change in proposed if change.edits]
         if changes:
-            self._looks = max(_FEWEST_LOOKS, _MOST_LOOKED_AT // len(self._document.text))
+            self._tries = max(_FEWEST_TRIES, _MOST_TRIED // len(self._document.text))
             before = self.decoded
             self._make([], changes)
             if self.decoded is not before:
-                self._compose()
-
-    def _compose(self) -> None:
-        self._document = compose(self.decoded.source, self._limits)
+                self._document = compose(self.decoded.source, self._limits)
 
     def _make(self, made: Sequence[Change], proposed: Sequence[Change]) -> Sequence[Change]:
         """Make the changes that can be made together, those before first, and return them; note the others as refused.
@@ -117,9 +175,9 @@ class _Working:
         Each try reads the whole file. Where too many would be needed, what has not been tried is refused too.
         """
         together = [*made, *proposed]
-        if self._looks and self._is_made(together):
+        if self._tries and self._is_made(together):
             return together
-        if len(proposed) == 1 or not self._looks:
+        if len(proposed) == 1 or not self._tries:
             self.refused += proposed
             return made
         half = len(proposed) // 2
@@ -127,36 +185,24 @@ class _Working:
 
     def _is_made(self, changes: Iterable[Change]) -> bool:
         """Make changes to the text that the step was given, unless the file would not mean the same then."""
-        self._looks -= 1
-        new = edited(self._document.text, changes)
+        self._tries -= 1
+        new = edited(self._document.text, (edit for change in changes for edit in change.edits))
         if new is None:
             return False
         source = self.decoded.source
         bom = BOM if source.data.startswith(BOM) else b""
         decoded = decode(replace(source, data=bom + new.encode()), self._limits)
-        meaning = meaning_of(decoded)
+        meaning = _meaning_of(decoded)
         if meaning is None or not meaning.equals(self._meaning):
             return False
         self.decoded, self._meaning = decoded, meaning
         return True
 
 
-_STEPS_OF_AN_OVERLAY: tuple[_Step, ...] = (
-    lambda root, text, _: remove_legacy(root, text),
-    lambda root, text, _: rename(root, text),
-    lambda root, text, _: make_lists(root, text),
-)
-_STEPS: tuple[_Step, ...] = (
-    *_STEPS_OF_AN_OVERLAY,
-    lambda root, _, meaning: name_instances(root, meaning),
-    resolve_aliases,
-)
-
-
 def _kept(positions: Positions, after: Decoded, refused: Iterable[Change]) -> list[Violation]:
     """Return what had to stay: changes that were refused, and types whose alias nobody can resolve in this file."""
     changes = {change.path: change.what for change in refused}
-    words = {path: f"the type {word}" for path, word in aliased_words(after.tree or {})}
+    words = {path: f"the type {word}" for path, word in _aliased_words(after.tree or {}, table.root())}
     spans = {path: positions.of_key(path) for path in changes} | {path: positions.of_value(path) for path in words}
     return [
         Violation("migrate.kept", str(path), spans[path], f"{what} stays as it is", "change it by hand")
@@ -168,9 +214,9 @@ def _gone(before: Decoded) -> list[Violation]:
     """Return the keys that were removed."""
     name = before.source.name
     return [
-        Violation(LEGACY, str(found.path), Span(name, found.line, found.column), found.message, found.hint)
+        Violation(_LEGACY, str(found.path), Span(name, found.line, found.column), found.message, found.hint)
         for found in before.findings
-        if found.rule == LEGACY
+        if found.rule == _LEGACY
     ]
 
 
@@ -178,3 +224,16 @@ def _check(source: Source, decoded: Decoded, limits: Limits) -> Report:
     if not source.private:
         return check_sources([source], None, limits)
     return report([decoded], Origins([], Moves()), Problems(), Problems(), limits)
+
+
+def _aliased_words(tree: ReadTree, message: Message, path: Path = ROOT) -> Iterator[tuple[Path, str]]:
+    """Yield every word of an enum that is written as an alias, with its path."""
+    for name, value in tree.items():
+        entry, here = message.fields[name], path.child(name)
+        if entry.kind is Kind.ENUM and isinstance(value, str) and value in entry.enum().aliases:
+            yield here, value
+        elif entry.kind is Kind.MESSAGE:
+            items = [(here.index(index), item) for index, item in enumerate(value if isinstance(value, list) else ())]
+            for place, item in items if entry.repeated else [(here, value)]:
+                if isinstance(item, dict):
+                    yield from _aliased_words(item, entry.message(), place)

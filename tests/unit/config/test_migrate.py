@@ -3,8 +3,8 @@ from textwrap import dedent
 
 import pytest
 
-from iop_edge.config.migrate import migration
-from iop_edge.config.migrate.migration import Migration, migrate
+from iop_edge.config import migrate as migration
+from iop_edge.config.migrate import Migration, migrate
 from iop_edge.config.source import Source
 from tests.support import calls_of
 from tests.unit.config.loading import BASE
@@ -353,8 +353,8 @@ def test_at_most_a_thousand_losses_are_listed_and_all_are_counted() -> None:
 
 @pytest.mark.contract("CFG-10")
 def test_what_too_many_tries_would_tell_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migration, "_FEWEST_LOOKS", 5)
-    monkeypatch.setattr(migration, "_MOST_LOOKED_AT", 0)
+    monkeypatch.setattr(migration, "_FEWEST_TRIES", 5)
+    monkeypatch.setattr(migration, "_MOST_TRIED", 0)
     # An anchor keeps the form of two Nodes; what is found sound before the tries are used up is carried over.
     forms = ["&b {base_url: http://a}", "*b", *["{base_url: http://a}"] * 4]
     nodes = (

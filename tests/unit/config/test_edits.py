@@ -1,11 +1,6 @@
 import pytest
 
-from iop_edge.config.migrate.edits import Change, Edit, edited
-from iop_edge.schema.paths import ROOT
-
-
-def change(*edits: Edit) -> Change:
-    return Change(edits, ROOT, "a change")
+from iop_edge.config.edits import Edit, edited
 
 
 @pytest.mark.parametrize(
@@ -23,5 +18,4 @@ def change(*edits: Edit) -> Change:
     ],
 )
 def test_edits_are_made_by_position_unless_they_disagree(edits: list[Edit], expected: str | None) -> None:
-    assert edited("abcdef", [change(edit) for edit in edits]) == expected
-    assert edited("abcdef", [change(*edits)]) == expected
+    assert edited("abcdef", edits) == expected
