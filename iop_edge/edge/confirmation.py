@@ -1,4 +1,4 @@
-"""An applied config that is reverted unless somebody confirms it in time.
+"""Reverts an applied config that is not confirmed in time.
 
 It is for changes that could lock out whoever makes them: unconfirmed, they are undone. The wait belongs to the process;
 a restart ends it, since then the files decide (REF-10).

@@ -29,7 +29,7 @@ from iop_edge.store.history import DEFAULT_LIMIT, MemoryStore, Store
 
 _LOG: Final = logging.getLogger(__name__)
 _PROGRAM: Final = Origin()
-"""The program that the Edge belongs to, as whoever asks for a refresh."""
+"""The default: the program around the Edge asks for the refresh."""
 
 
 class Edge:

@@ -141,7 +141,7 @@ def with_reloaded_tls(running: Snapshot, candidate: Snapshot) -> Snapshot:
     """Return what runs with the present content of its TLS files, where the candidate names the same files (REF-04).
 
     The Edge reads these files for each connection, so that their new content is in force already: as a change, a
-    renewed certificate would hold up every live change until somebody restarts the Edge. Naming another file, or giving
+    renewed certificate would block every live change until the Edge restarts. Naming another file, or giving
     another text inline, is a change like any other.
     """
     tree = running.tree

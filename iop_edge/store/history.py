@@ -32,7 +32,7 @@ DEFAULT_RETENTION: Final = Retention()
 class Applied:
     """A config that was applied. `text` is its normalized form without any raw secret (REF-11).
 
-    `is_confirmed` is false while it is to be reverted unless somebody confirms it.
+    `is_confirmed` is false while it awaits confirmation.
     """
 
     revision: int
@@ -92,7 +92,7 @@ class MemoryStore:
         self._applied: dict[int, Applied] = {}
 
     def key(self) -> bytes:
-        """Return the key that this store made for itself."""
+        """Return the key, which was made with the store."""
         return self._key
 
     def newest(self) -> Applied | None:

@@ -68,7 +68,7 @@ MAY_IMPORT = {
 READS_TIME = re.compile(r"(datetime\.now|datetime\.utcnow|date\.today|loop(\(\))?\.time|asyncio\.sleep)")
 """What only the clock may use; everything else is given a clock. Formatting a given time is fine."""
 
-KEEPS_ITS_OWN_TIME = frozenset({"node", "push", "serve", "transport"})
+KEEPS_ITS_OWN_TIME = frozenset({"transport"})
 """Packages that are still to be given a clock."""
 
 PURE_NAMES = frozenset({"PurePath", "PurePosixPath"})
