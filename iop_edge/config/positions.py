@@ -12,6 +12,7 @@ from typing import NamedTuple
 from iop_edge.config.layers import Layer, Part, align, children, entries
 from iop_edge.config.marks import UNSET
 from iop_edge.config.nodes import MAPPING, SCALAR, SEQUENCE, TAGGED, Document, Node
+from iop_edge.config.roles import Role
 from iop_edge.errors import Span
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
@@ -115,17 +116,15 @@ class Origins:
 
 
 class _Found(NamedTuple):
-    """What a path leads to: a node, aliases followed, and where its value and its key begin.
+    """What a path leads to: a node, aliases followed, as what it is read, and where its value and its key begin.
 
-    `message` is set where the node is read as a message, `field` where it is read as a list or map. `given` has the
-    fields of an item that stand elsewhere, as the key of a mapping form does.
+    `given` has the fields of an item that stand elsewhere, as the key of a mapping form does.
     """
 
     node: Node | None
     value: int
     key: int
-    message: Message | None = None
-    field: Field | None = None
+    role: Role | None = None
     given: Mapping[str, "_Found | None"] = MappingProxyType({})
 
 
@@ -136,9 +135,9 @@ class Positions:
         self._document = document
         self._name = name
         start = document.starts[0] if document.starts else 0
-        self._root = _Found(0 if document.starts else None, start, start, table.root())
+        self._root = _Found(0 if document.starts else None, start, start, Role("config"))
         self._found: dict[Path, _Found | None] = {ROOT: self._root}
-        self._items: dict[tuple[Node, Field], Sequence[_Found | None]] = {}
+        self._items: dict[tuple[Node, Role], Sequence[_Found | None]] = {}
         self._pairs: dict[tuple[Node, Message | None], Mapping[str, tuple[Node, Node]]] = {}
 
     def of_value(self, path: Path) -> Span:
@@ -167,19 +166,20 @@ class Positions:
 
     def _below(self, found: _Found, path: Path) -> _Found | None:
         """Return what a step leads to, in whatever form it is written."""
-        node, step, message = found.node, path.step, found.message
-        if isinstance(step, int):
-            items = self._items_of(node, found.field) if found.field and node is not None else ()
-            return items[step] if step < len(items) else None
+        node, role, step = found.node, found.role, path.step
         if step in found.given:
-            return found.given[step]
-        if node is None or (message is None and not path.is_key):
+            return found.given[str(step)]
+        if node is None or role is None:
             return None
-        if message is not None and self._document.has(node, SCALAR):
-            return _Found(None, found.value, found.value) if step == message.scalar_form else None
-        key, value = self._pairs_of(node, message).get(step, (None, None))
-        field = message.fields.get(step) if message else None
-        return None if key is None or value is None else self._value(value, field, self._document.starts[key])
+        if isinstance(step, int):
+            items = self._items_of(node, role)
+            return items[step] if step < len(items) else None
+        if role.message is not None and self._document.has(node, SCALAR):
+            return _Found(None, found.value, found.value) if step == role.message.scalar_form else None
+        key, value = self._pairs_of(node, role.message).get(step, (None, None))
+        if key is None or value is None:
+            return None
+        return self._at(value, role.below_key(self._document.values[key]), self._document.starts[key])
 
     def _pairs_of(self, node: Node, message: Message | None) -> Mapping[str, tuple[Node, Node]]:
         """Return the keys and values of a mapping, merged ones too, by the names of fields where it is a message."""
@@ -194,50 +194,44 @@ class Positions:
                     pairs.setdefault(field.name if field else name, (key, value))
         return pairs
 
-    def _items_of(self, node: Node, field: Field) -> Sequence[_Found | None]:
-        items = self._items.get((node, field))
+    def _items_of(self, node: Node, role: Role) -> Sequence[_Found | None]:
+        items = self._items.get((node, role))
         if items is None:
-            items = self._items[node, field] = list(self._each_item(node, field))
+            items = self._items[node, role] = list(self._each_item(node, role))
         return items
 
-    def _each_item(self, node: Node, field: Field) -> Iterator[_Found | None]:
+    def _each_item(self, node: Node, role: Role) -> Iterator[_Found | None]:
         """Yield the items of a list, which may be written as a mapping (NRM-01, NRM-08)."""
-        form = field.mapping_form
-        if self._document.has(node, SEQUENCE):
-            yield from (self._item(item, field) for item in self._document.children(node))
+        document = self._document
+        form = role.field.mapping_form if role.field else None
+        if document.has(node, SEQUENCE):
+            yield from (self._at(item, role.of_item()) for item in document.children(node))
         elif form is not None:
             for key, value in self._pairs_of(node, None).values():
-                start = self._document.starts[key]
-                at_key = _Found(None, start, start)
+                at_key = _Found(None, document.starts[key], document.starts[key])
                 if form.value_field:
-                    yield at_key._replace(given={form.key_field: at_key, form.value_field: self._value(value, None)})
+                    yield at_key._replace(given={form.key_field: at_key, form.value_field: self._at(value, None)})
                     continue
-                instances = self._document.items(value)
-                for instance in instances:
-                    item = self._item(instance, field)
+                instances = [self._at(item, role.below_key("")) for item in document.items(value)]
+                for item in instances:
                     given = {form.key_field: at_key}
-                    if item and item.node is not None and len(instances) == 1:
-                        own = self._pairs_of(item.node, field.message())
-                        given |= {} if form.name_field in own else {form.name_field: at_key}
+                    if len(instances) == 1 and item and not self._names(item, form.name_field):
+                        given[form.name_field] = at_key
                     yield item and item._replace(given=given)
 
-    def _value(self, value: Node, field: Field | None, key: int | None = None) -> _Found | None:
-        """Return the value of a field, or of a key of a map, and where its key stands."""
-        node = self._document.target(value)
-        if node is None:
-            return None
-        start = self._document.starts[node]
-        found = _Found(node, start, start if key is None else key)
-        if field is None or self._document.has(node, TAGGED):
-            return found
-        return found._replace(message=field.message()) if field.is_message else found._replace(field=field)
+    def _names(self, item: _Found, name: str) -> bool:
+        """Tell whether an item has a name of its own."""
+        message = item.role.message if item.role else None
+        return item.node is not None and name in self._pairs_of(item.node, message)
 
-    def _item(self, item: Node, field: Field) -> _Found | None:
-        """Return an item of a list."""
-        found = self._value(item, field)
-        if found is None or found.field is None:
-            return found
-        return found._replace(message=field.message() if field.is_message_list else None, field=None)
+    def _at(self, node: Node, role: Role | None, key: int | None = None) -> _Found | None:
+        """Return a node in a role, whose key may stand somewhere; None for an alias of nothing."""
+        target = self._document.target(node)
+        if target is None:
+            return None
+        start = self._document.starts[target]
+        is_read = not self._document.has(target, TAGGED)
+        return _Found(target, start, start if key is None else key, role if is_read else None)
 
 
 def _rows(lists: Sequence[Part], owner: Field) -> Sequence[Sequence[Part]]:

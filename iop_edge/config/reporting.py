@@ -5,11 +5,12 @@ Places and source lines are sought only when something was found, and lines only
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
 from iop_edge.config.excerpt import Disclosure
-from iop_edge.config.nodes import compose
+from iop_edge.config.nodes import Document, compose
 from iop_edge.config.positions import Origin, Origins, Positions
 from iop_edge.config.problems import Problem, Problems
 from iop_edge.config.source import Decoded, Limits, Source
@@ -63,21 +64,34 @@ def bare_report(problems: Problems) -> Report:
     return Report(violations, (), problems.total)
 
 
+class _File:
+    """A file of a config, composed once if something is said of it."""
+
+    def __init__(self, source: Source, limits: Limits) -> None:
+        self._source = source
+        self._limits = limits
+
+    @cached_property
+    def _document(self) -> Document:
+        return compose(self._source, self._limits)
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Where its values stand."""
+        return Positions(self._document, self._source.name)
+
+    @cached_property
+    def disclosure(self) -> Disclosure:
+        """What of it may be shown."""
+        return Disclosure(self._document)
+
+
 class _Files:
-    """The files of a config. Each that something is said of is composed once."""
+    """The files of a config."""
 
     def __init__(self, sources: Sequence[Source], origins: Origins, limits: Limits) -> None:
-        self._sources = sources
+        self._files = [_File(source, limits) for source in sources]
         self._origins = origins
-        self._limits = limits
-        self._positions: dict[int, Positions] = {}
-        self._disclosures: dict[int, Disclosure] = {}
-
-    def _compose(self, layer: int) -> None:
-        if layer not in self._positions:
-            document = compose(self._sources[layer], self._limits)
-            self._positions[layer] = Positions(document, self._sources[layer].name)
-            self._disclosures[layer] = Disclosure(document)
 
     def findings(self, decoded: Sequence[Decoded]) -> list[_Placed]:
         """Return what decoding found, without the keys that must not be named."""
@@ -85,8 +99,7 @@ class _Files:
         for layer, file in enumerate(decoded):
             if not file.findings:
                 continue
-            self._compose(layer)
-            for found in self._disclosures[layer].findings(file.findings):
+            for found in self._files[layer].disclosure.findings(file.findings):
                 span = Span(file.source.name, found.line, found.column)
                 violation = Violation(found.rule, str(found.path), span, found.message, found.hint)
                 placed.append(_Placed(layer, violation))
@@ -105,8 +118,7 @@ class _Files:
         return self._origins.of(path) if layer is None else Origin(layer, path)
 
     def _span(self, origin: Origin) -> Span:
-        self._compose(origin.layer)
-        return self._positions[origin.layer].of_value(origin.path)
+        return self._files[origin.layer].positions.of_value(origin.path)
 
     def excerpts(self, found: Iterable[_Placed]) -> dict[Span, Excerpt]:
         """Return the masked source lines of violations."""
@@ -119,8 +131,7 @@ class _Files:
         layers = Counter(span for wanted in spans.values() for span in wanted)
         shown: dict[Span, Excerpt] = {}
         for layer, wanted in spans.items():
-            self._compose(layer)
-            shown.update(self._disclosures[layer].excerpts(span for span in wanted if layers[span] == 1))
+            shown.update(self._files[layer].disclosure.excerpts(span for span in wanted if layers[span] == 1))
         return shown
 
 
