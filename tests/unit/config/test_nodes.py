@@ -49,7 +49,7 @@ def test_node_takes_up_its_own_text(parser: ParserFactory) -> None:
 @pytest.mark.parametrize(
     ("text", "values", "read"),
     [
-        ("a: b\nc: [d, 'e\n", "a b c  d", "a: b\nc: [d,"),
+        ("a: b\nc: [d, 'e\n", "a b c  d", "a: b\nc: [d"),
         ("a: {b: c]", "a  b c", "a: {b: c"),
         ("a: b\n---\nc: d\n", "a b", "a: b\n---"),
         ("", "", ""),
@@ -74,7 +74,7 @@ def test_bounds_of_a_load_hold() -> None:
     assert len(document(text, limits=Limits(max_depth=3)).values) == 5
     assert len(document(text, limits=Limits(max_depth=2)).values) == 3
     assert not document(text, limits=Limits(max_bytes=7)).values
-    assert len(document("[" * 100_000).values) == 64
+    assert len(document("[" * 500).values) == 64
 
 
 @pytest.mark.contract("CFG-10")
