@@ -235,3 +235,10 @@ def _show(context: "ssl.SSLContext", tls: Tls) -> None:
         raise TlsError("tls: cert and key are no usable PEM certificate chain and its unencrypted key") from None
     finally:
         os.close(descriptor)
+
+
+def os_error_text(error: OSError) -> str:
+    """Return the system's text for an error of a connection; asyncio's own text repeats the address."""
+    number = error.errno or 0
+    # Failed name resolution has negative numbers, for which the system has no text.
+    return os.strerror(number) if number > 0 else error.strerror or type(error).__name__

@@ -1,6 +1,5 @@
 """The client of an Edge's admin service."""
 
-import os
 import ssl
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from iop_edge.client import convert
 from iop_edge.client.status import Confirmed, StatusSnapshot
 from iop_edge.config.source import Source
 from iop_edge.errors import EdgeError
-from iop_edge.net import AddressError, Tls, client_context, parse_address
+from iop_edge.net import AddressError, Tls, client_context, os_error_text, parse_address
 from iop_edge.pool.explain import DispatchExplanation
 from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult
 from iop_edge.schema.wire import WireError
@@ -134,7 +133,7 @@ class AdminClient:
         except ssl.SSLError as error:
             raise EdgeError(f"the Edge at {self._address} cannot be trusted: {error.reason or 'TLS fault'}") from None
         except OSError as error:
-            raise EdgeError(f"cannot reach the Edge at {self._address}: {_reason(error)}") from None
+            raise EdgeError(f"cannot reach the Edge at {self._address}: {os_error_text(error)}") from None
         except (ProtocolError, StreamTerminatedError):
             raise EdgeError(f"the Edge at {self._address} closed the connection") from None
 
@@ -146,12 +145,6 @@ class _Stub(pb.EdgeAdminServiceStub):
 
     async def _unary_unary(self, route: str, request: Any, response_type: type[_Response], **given: Any) -> _Response:
         return await self.channel.unary(route, request, response_type, deadline=given["timeout"])
-
-
-def _reason(error: OSError) -> str:
-    # The numbers of name resolution are negative, and the system has no words for them.
-    number = error.errno or 0
-    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 def _present(message: _Response | None) -> _Response:

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import importlib
-import os
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing
@@ -15,6 +14,7 @@ from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 import betterproto2
 
 from iop_edge.ids import ProviderId
+from iop_edge.net import os_error_text
 from iop_pb.iop.config.v1 import HealthMode
 from iop_pb.iop.runtime.v1 import (
     AdapterConfig,
@@ -190,8 +190,7 @@ def _system_fault(error: BaseException) -> str:
     if isinstance(error, ssl.SSLError):
         return f"TLS fails: {getattr(error, 'reason', None) or 'broken'}"
     if isinstance(error, OSError) and error.errno:
-        # asyncio puts the peer's address into the text. Name lookups have their own, negative numbers.
-        return f"cannot connect: {os.strerror(error.errno) if error.errno > 0 else error.strerror}"
+        return f"cannot connect: {os_error_text(error)}"
     return ""
 
 

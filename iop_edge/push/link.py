@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import ssl
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from iop_edge.errors import EdgeError
 from iop_edge.ids import Generation, ProviderId
-from iop_edge.net import AddressError, Tls, client_context, parse_address
+from iop_edge.net import AddressError, Tls, client_context, os_error_text, parse_address
 from iop_edge.push.gate import SendGate
 from iop_edge.push.model import Caller, Connection, Desired, HealthState, PushSettings, ReportedHealth, Target
 from iop_edge.refresh.result import Mode, NodeOutcome
@@ -300,9 +299,7 @@ def _connection_fault(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, OSError):
-        # asyncio puts the peer's address into the text. Name lookups have their own, negative numbers.
-        known = error.errno is not None and error.errno > 0
-        return f"cannot connect: {os.strerror(error.errno or 0) if known else error.strerror or type(error).__name__}"
+        return f"cannot connect: {os_error_text(error)}"
     if isinstance(error, WireError):
         return f"the Node sent a broken message: {error}"
     return "the connection was lost"

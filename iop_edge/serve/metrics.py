@@ -4,7 +4,6 @@ Labels are ids, words of enums and rule ids: never a value of a config, which co
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -19,7 +18,7 @@ from prometheus_client.registry import Collector
 from iop_edge.edge.status import Counters, Histogram, MetricsSnapshot
 from iop_edge.errors import EdgeError
 from iop_edge.ids import DispatchKey, ModelKey, NodeId
-from iop_edge.net import Address, AddressError, parse_address
+from iop_edge.net import Address, AddressError, os_error_text, parse_address
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 from iop_edge.push.model import Connection, NodeState
 
@@ -189,7 +188,7 @@ async def serving_metrics(text: str, page: Page) -> AsyncIterator[Address]:
     try:
         server = await asyncio.start_server(accept, address.host or None, address.port, limit=_MAX_HEAD)
     except OSError as error:
-        raise EdgeError(f"cannot serve metrics on {text}: {_reason(error)}") from None
+        raise EdgeError(f"cannot serve metrics on {text}: {os_error_text(error)}") from None
     try:
         yield Address(host=address.host, port=server.sockets[0].getsockname()[1])
     finally:
@@ -198,13 +197,6 @@ async def serving_metrics(text: str, page: Page) -> AsyncIterator[Address]:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
         await server.wait_closed()
-
-
-def _reason(error: OSError) -> str:
-    # asyncio's own text repeats the address. Failed name resolution has negative numbers, which the system has no text
-    # for.
-    number = error.errno or 0
-    return os.strerror(number) if number > 0 else str(error.strerror)
 
 
 async def _accept(
