@@ -1,4 +1,4 @@
-"""The time of a plan between two snapshots, as a multiple of what a bare comparison of the two takes."""
+"""The time of a plan between two snapshots, and of a merge, as multiples of what a bare comparison of the two takes."""
 
 from bench import measure
 from bench.contenders import Secrets
@@ -6,6 +6,7 @@ from bench.fleet import fleet
 from iop_edge.config.pipeline import load_sources
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
+from iop_edge.refresh.diff import merge
 from iop_edge.refresh.plan import plan
 
 _YARDSTICK = "comparison of the trees"
@@ -18,12 +19,14 @@ def main() -> None:
     running, same = _loaded(text), _loaded(text)
     one = _loaded(text.replace("        capacity: ", "        capacity: 1", 1))
     other = _loaded(fleet(size.nodes, seed=2))
+    masks = plan(running, other).live_masks
     found = measure.medians(
         {
             _YARDSTICK: lambda: running.tree == same.tree,
             "plan, nothing changed": lambda: plan(running, same),
             "plan, one capacity changed": lambda: plan(running, one),
             "plan, another fleet": lambda: plan(running, other),
+            "merge of its live part": lambda: merge(running.tree, other.tree, masks),
         },
         size.rounds,
     )
