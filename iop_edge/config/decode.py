@@ -37,7 +37,7 @@ from iop_edge.config.mappings import (
     map_key_trail,
 )
 from iop_edge.config.marks import INVALID, UNRESOLVED, UNSET, Sourced, fill_gaps
-from iop_edge.config.scalars import SUSPECT_STARTS, ScalarError, is_null
+from iop_edge.config.scalars import MOST_REMEMBERED, PlainTexts, ScalarError, is_null
 from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.config.texts import TextPosition, check_bytes, report_syntax_error, without_bom
 from iop_edge.schema import table
@@ -48,9 +48,7 @@ from iop_edge.schema.values import REDACTED, Tree
 _NOTHING: Final = object()
 """The value of a null: the field is not set."""
 
-_SUSPECT_QUOTED_STARTS: Final = frozenset({REDACTED[0]})
 _PAIR: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*:\S")
-_MOST_REMEMBERED: Final = 4096
 
 
 def decode(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFactory = DEFAULT_PARSER) -> Decoded:
@@ -92,7 +90,7 @@ class _Slot:
 
     def remember(self, text: str, value: Any) -> None:
         """Keep the value of a plain whole number: the same ones come again and again. Texts may be secrets."""
-        if self.field.kind.is_integer and len(self.known) < _MOST_REMEMBERED:
+        if self.field.kind.is_integer and len(self.known) < MOST_REMEMBERED:
             self.known[text] = value
 
 
@@ -115,6 +113,7 @@ class _Decoder(MappingReader):
     def __init__(self, source: Source, events: EventReader, findings: Findings) -> None:
         super().__init__(events, findings)
         self._base_dir = source.base_dir
+        self._texts = PlainTexts()
         self._null = UNSET if source.private else _NOTHING
 
     def document(self) -> Tree:
@@ -159,7 +158,7 @@ class _Decoder(MappingReader):
         Paths are made for messages, lists and maps alone.
         """
         next_event = self.events.next
-        slots = plan.slots
+        slots, texts = plan.slots, self._texts
         merge: Merge | None = None
         while True:
             key = next_event()
@@ -186,16 +185,14 @@ class _Decoder(MappingReader):
             if event.__class__ is ScalarEvent:
                 if event.anchor is None and event.tag is None:
                     text = event.value
-                    if slot.is_text:
-                        suspects = _SUSPECT_QUOTED_STARTS if event.style else SUSPECT_STARTS
-                        if text and text[0] not in suspects and "$" not in text:
-                            tree[name] = text
+                    if not event.style:
+                        value = texts[text] if slot.is_text else slot.known.get(text)
+                        if value is not None:
+                            tree[name] = value
                             continue
-                    elif not event.style:
-                        known = slot.known.get(text)
-                        if known is not None:
-                            tree[name] = known
-                            continue
+                    elif slot.is_text and text and text[0] != "<" and "$" not in text:
+                        tree[name] = text
+                        continue
             elif event.__class__ is slot.opening and event.anchor is None and event.tag is None:
                 tree[name] = slot.read(self, event, slot, (trail, name, False))
                 continue
@@ -310,15 +307,12 @@ class _Decoder(MappingReader):
         next_event = self.events.next
         item = slot.item
         assert item is not None
-        is_text, known = item.is_text, item.known
+        is_text, known, texts = item.is_text, item.known, self._texts
         while (event := next_event()).__class__ is not SequenceEndEvent:
-            if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None:
-                text = event.value
-                if is_text and text and text[0] not in SUSPECT_STARTS and "$" not in text:
-                    values.append(text)
-                    continue
-                if text in known and not event.style:
-                    values.append(known[text])
+            if event.__class__ is ScalarEvent and event.anchor is None and event.tag is None and not event.style:
+                value = texts[event.value] if is_text else known.get(event.value)
+                if value is not None:
+                    values.append(value)
                     continue
             values.append(self._item(event, item, (trail, len(values), False)))
         self.events.charge(len(values))
@@ -332,8 +326,9 @@ class _Decoder(MappingReader):
         for key, first in self.entries(trail, {}, CASELESS_KEYS if slot.field.caseless_keys else MAP_KEYS):
             here = (trail, key.value, True)
             value = self._value(first, item, here)
-            if value is self._null and ":" in key.value:
-                self._refuse_run_in(key, trail)
+            if value is self._null and ":" in key.value:  # it has run into its value, which may be a secret
+                shown, hint = map_key_trail(trail, key.value), "write a space after the colon"
+                self.findings.add("value.null", shown, key.start_mark, "this key has no value", hint)
             else:
                 values[key.value] = self._refuse_null(first, here) if value is _NOTHING else value
         return values
@@ -395,11 +390,6 @@ class _Decoder(MappingReader):
         """Report a null where it can mean nothing."""
         self.findings.add("value.null", trail, event.start_mark, "null is no value here", 'write "" for an empty text')
         return INVALID
-
-    def _refuse_run_in(self, key: Event, trail: Trail) -> None:
-        """Report a key that has run into its value, which may be a secret: nothing of the two is kept."""
-        here = map_key_trail(trail, key.value)
-        self.findings.add("value.null", here, key.start_mark, "this key has no value", "write a space after the colon")
 
 
 @cache

@@ -84,14 +84,6 @@ def to_path(trail: Trail) -> Path:
     return path
 
 
-def to_trail(path: Path) -> Trail:
-    """Return the trail of a path."""
-    trail: Trail = None
-    for part in path.steps():
-        trail = (trail, part.step, part.is_key)
-    return trail
-
-
 def depth(trail: Trail) -> int:
     """Return how many steps a trail has."""
     return sum(1 for _ in _steps(trail))

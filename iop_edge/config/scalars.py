@@ -26,6 +26,9 @@ BOOLS: Final[Mapping[str, bool]] = MappingProxyType(
 SUSPECT_STARTS: Final = frozenset(["", *"0123456789+-.~tTfFnN<"])
 """How a plain text begins that may be no text, or that needs a closer look."""
 
+MOST_REMEMBERED: Final = 4096
+"""How many scalars with their values are kept for the next time that they come."""
+
 _INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _LONGEST_INTEGER: Final = 24
@@ -46,6 +49,21 @@ _LIKE_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+
 _MEANT_BOOL: Final = MappingProxyType(
     {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 )
+
+
+class PlainTexts(dict[str, str | None]):
+    """The plain scalars of a file that are text, by themselves: what stands there often is looked at, and kept, once.
+
+    Looking a scalar up returns None for one that needs a closer look. Texts may be secrets: none outlives the load.
+    """
+
+    def __missing__(self, text: str) -> str | None:
+        if not text or text[0] in SUSPECT_STARTS or "$" in text:
+            return None
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        self[text] = text
+        return text
 
 
 class ScalarError(ValueError):

@@ -2,7 +2,6 @@
 
 import codecs
 import re
-from collections.abc import Collection
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -67,22 +66,6 @@ def position_of(text: str, index: int) -> TextPosition:
     for match in LINE_BREAK.finditer(text, 0, index):
         line, start = line + 1, match.end()
     return TextPosition(line, index - start)
-
-
-def lines_of(text: str, wanted: Collection[int]) -> dict[int, str]:
-    """Return the lines with these numbers, from 0, without their breaks; what the text does not have is left out."""
-    lines: dict[int, str] = {}
-    last = max(wanted, default=-1)
-    line, start = 0, 0
-    for match in LINE_BREAK.finditer(text):
-        if line in wanted:
-            lines[line] = text[start : match.start()]
-        line, start = line + 1, match.end()
-        if line > last:
-            return lines
-    if line in wanted:
-        lines[line] = text[start:]
-    return lines
 
 
 def check_bytes(source: Source, limits: Limits, findings: Findings) -> None:
