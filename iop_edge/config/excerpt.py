@@ -8,6 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from iop_edge.config.findings import Finding
@@ -47,10 +48,9 @@ class Disclosure:
         """Return findings without the keys in them that may be parts of a secret."""
         hidden: dict[Finding, str] = {}
         for finding in findings:
-            if finding.rule in _NAMES_KEY:
-                message = self._hidden_key(finding)
-                if message:
-                    hidden[finding] = message
+            message = self._hidden_key(finding) if finding.rule in _NAMES_KEY else ""
+            if message:
+                hidden[finding] = message
         paths = {finding.path for finding in hidden}
         return [
             finding._replace(
@@ -62,24 +62,29 @@ class Disclosure:
         ]
 
     def _hidden_key(self, finding: Finding) -> str:
-        """Return what to say instead where the key of a finding must not be named."""
-        number = self._document.key_at(finding.line - 1, finding.column - 1)
-        if number is None or self._spill.is_behind_secret(number):
-            return _LEFT_OVER if number is None or self._spill.holds(number) else ""
-        return _NO_VALUE if self._spill.holds(number) else ""
+        """Return what to say instead where the key of a finding must not be named, else an empty text."""
+        key = self._document.key_at(finding.line - 1, finding.column - 1)
+        if key is not None and not self._spill.holds(key):
+            return ""
+        return _LEFT_OVER if key is None or self._spill.is_behind_secret(key) else _NO_VALUE
 
     def excerpts(self, spans: Iterable[Span]) -> dict[Span, Excerpt]:
         """Return the masked source lines of spans; a span whose line is better not shown is left out."""
-        shown = {span: self._excerpt(span) for span in spans if 0 < span.line <= len(self._document.lines)}
+        shown: dict[Span, Excerpt | None] = {}
+        for number, wanted in groupby(sorted(spans), lambda span: span.line - 1):
+            if 0 <= number < len(self._document.lines):
+                shown |= self._excerpts_of_line(number, wanted)
         return {span: excerpt for span, excerpt in shown.items() if excerpt is not None}
 
-    def _excerpt(self, span: Span) -> Excerpt | None:
-        document, column = self._document, span.column - 1
-        start = document.lines[span.line - 1]
+    def _excerpts_of_line(self, number: int, spans: Iterable[Span]) -> dict[Span, Excerpt | None]:
+        """Return the excerpts of one line, which may be a whole file: it is cut out once."""
+        document = self._document
+        start = document.lines[number]
         line = document.text[start : document.line_stop(start)]
-        if document.read_to is not None and span.line - 1 >= document.line(document.read_to):
-            return _up_to_colon(line, column)
-        return _masked(line, self._tokens(start, len(line), column), column)
+        if document.read_to is not None and number >= document.line(document.read_to):
+            return {span: _up_to_colon(line, span.column - 1) for span in spans}
+        near = ((span, self._tokens(start, len(line), span.column - 1)) for span in spans)
+        return {span: _masked(line, tokens, span.column - 1) for span, tokens in near}
 
     def _tokens(self, line: int, length: int, column: int) -> "Iterator[_Token]":
         """Yield the scalars and aliases of a line near a column, by the offset and the length of the line."""
