@@ -277,15 +277,15 @@ class Dispatcher:
 
     def _serve(self, slots: Iterable[Slot]) -> None:
         """Grant free slots to the requests that wait for them, first come first served (POL-02, POL-05)."""
-        queues = [(first.arrival, place, slot) for place, slot in enumerate(slots) if (first := slot.next_waiter())]
+        queues = [(first.arrival, index, slot) for index, slot in enumerate(slots) if (first := slot.next_waiter())]
         heapify(queues)
         while queues:
-            came, place, slot = queues[0]
+            came, index, slot = queues[0]
             first = slot.next_waiter()
             if first is None or not slot.is_free():
                 heappop(queues)
             elif first.arrival != came:
-                heapreplace(queues, (first.arrival, place, slot))
+                heapreplace(queues, (first.arrival, index, slot))
             else:
                 self._settle(first, self._grant(first.best(), first.group))
 

@@ -131,7 +131,13 @@ class RequestPolicy:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "RequestPolicy":
-        """Read the policy of a config whose references are resolved."""
+        """Read the policy of a config.
+
+        Raises:
+            ValueError: the config was loaded offline, and has unresolved references.
+        """
+        if snapshot.is_offline:
+            raise ValueError("a config with unresolved references has no request policy; load it online")
         tree = snapshot.tree
         front: ReadTree = tree.get("openai", {})
         served = {model["id"]: _Served.of_model(model) for model in tree.get("models", ())}

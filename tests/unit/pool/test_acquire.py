@@ -9,6 +9,7 @@ import pytest
 from iop_edge.ids import NodeId, ProviderId, RouteId, RouteKey
 from iop_edge.pool.errors import NoProviderError, RefusalReason
 from iop_edge.pool.pool import ProviderPool
+from tests.clock import ManualClock
 from tests.unit.pool.configs import catalogue, provider
 
 
@@ -68,6 +69,23 @@ def test_a_wait_ends_in_time_by_itself() -> None:
                 async with pool.acquire("m"):
                     pytest.fail("no provider was free")
         assert caught.value.reason is RefusalReason.TIMEOUT
+
+    run(test)
+
+
+@pytest.mark.contract("POL-03")
+def test_the_clock_decides_when_a_wait_ends() -> None:
+    async def test() -> None:
+        clock = ManualClock()
+        pool = ProviderPool(catalogue([provider("a", queue_timeout_ms=1)], {"m": ["a"]}), clock=clock)
+        pool.set_node_reachable(NodeId("n1"), reachable=True)
+        async with pool.acquire("m"):
+            waiting = asyncio.ensure_future(pool.acquire("m").__aenter__())
+            await asyncio.sleep(0.01)
+            assert not waiting.done()
+            clock.advance(0.001)
+            with pytest.raises(NoProviderError, match="in time"):
+                await waiting
 
     run(test)
 

@@ -114,5 +114,5 @@ def test_an_empty_token_is_nobodys_whatever_the_config_says(header: str) -> None
 def test_a_hash_that_was_left_unresolved_opens_nothing() -> None:
     entry = {"token_ref": "t", "token_hash_sha256": Sourced("${env:H}", UNRESOLVED), "principal_ref": "p"}
     front = {"principal_tokens": [entry], "provider_auth": {"enabled": False}}
-    with pytest.raises(ValueError, match="hex"):
+    with pytest.raises(ValueError, match="unresolved"):
         RequestPolicy.of(trees.snapshot({"openai": front, "long_context_threshold_tokens": 1}))
