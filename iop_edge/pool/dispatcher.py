@@ -4,7 +4,7 @@ Between any two calls two things hold. No request waits while a provider that it
 that waits is in the queue of at least one provider.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from heapq import heapify, heappop, heapreplace
 from typing import Final, Protocol
 
@@ -36,6 +36,13 @@ class Dispatcher:
         now: the time in seconds, from any start; it is read only when a request waits.
         on_deadline: is told each time at which `expire` will have something to do.
         observer: is told what becomes of requests that are not served at once.
+
+    Attributes:
+        catalogue: the catalogue of the running config.
+        slots: the slots of its providers, and of removed ones that still have requests.
+        groups: its model groups and routes.
+        reachable: the Nodes that take requests.
+        is_closed: whether every request is refused.
     """
 
     def __init__(
@@ -44,45 +51,21 @@ class Dispatcher:
         self._now = now
         self._on_deadline = on_deadline
         self._observer = observer
-        self._catalogue = EMPTY
-        self._slots: dict[ProviderId, Slot] = {}
-        self._groups: dict[DispatchKey, Group] = {}
+        self.catalogue = EMPTY
+        self.slots: dict[ProviderId, Slot] = {}
+        self.groups: dict[DispatchKey, Group] = {}
+        self.reachable: set[NodeId] = set()
+        self.is_closed = False
         self._by_name: dict[str, Group] = {}
-        self._reachable: set[NodeId] = set()
         self._deadlines = Deadlines()
         self._turns = 0
         self._turns_of_removed: dict[ProviderId, int] = {}
         self._arrivals = 0
-        self._closed = False
         self._give_back = self._take_back
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The catalogue of the running config."""
-        return self._catalogue
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether every request is refused."""
-        return self._closed
-
-    @property
-    def reachable(self) -> Collection[NodeId]:
-        """The Nodes that take requests."""
-        return self._reachable
-
-    @property
-    def groups(self) -> Mapping[DispatchKey, Group]:
-        """All model groups and routes."""
-        return self._groups
-
-    def slot(self, provider_id: ProviderId) -> Slot:
-        """Return the slot of a configured provider."""
-        return self._slots[provider_id]
 
     def find(self, model: str | DispatchKey) -> Group | None:
         """Return what a name or a key means, if anything; a name means a model group, else a route (VAL-09)."""
-        return self._by_name.get(model) if isinstance(model, str) else self._groups.get(model)
+        return self._by_name.get(model) if isinstance(model, str) else self.groups.get(model)
 
     def take(self, model: str | DispatchKey, avoid: Collection[ProviderId] = NONE_AVOIDED) -> Lease:
         """Lease the provider whose turn it is, without waiting (POL-01).
@@ -91,7 +74,7 @@ class Dispatcher:
             NoProviderError: no provider takes the request now.
         """
         group = self.find(model)
-        slot = None if group is None or self._closed else group.best(avoid)
+        slot = None if group is None or self.is_closed else group.best(avoid)
         if group is None or slot is None:
             raise NoProviderError(_key(model, group), self._reason(group, avoid))
         return self._grant(slot, group)
@@ -103,7 +86,7 @@ class Dispatcher:
             NoProviderError: no provider takes the request, nor lets it wait.
         """
         group = self.find(model)
-        slot = None if group is None or self._closed else group.best(avoid)
+        slot = None if group is None or self.is_closed else group.best(avoid)
         if group is not None and slot is not None:
             return self._grant(slot, group)
         reason = self._reason(group, avoid)
@@ -144,35 +127,35 @@ class Dispatcher:
         No running request is touched: load and turn belong to the provider id, which may be disabled, removed, added
         again or moved to another Node. No request loses its place in a queue that stays (POL-02, POL-05).
         """
-        before = self._catalogue
+        before = self.catalogue
         self.expire()
-        self._catalogue = after
+        self.catalogue = after
         changed = self._configure(before, after)
         regrouped = [key for key, members in after.groups.items() if before.groups.get(key) != members]
-        removed = [self._groups.pop(key) for key in before.groups if key not in after.groups]
+        removed = [self.groups.pop(key) for key in before.groups if key not in after.groups]
         for key in regrouped:
             changed.update(dict.fromkeys(self._regroup(key)))
         for group in removed:
             changed.update(dict.fromkeys(self._dissolve(group)))
         # Where a model group and a route share a name, the group counts: models come first in the catalogue.
-        self._by_name = {key.id: self._groups[key] for key in reversed(tuple(after.groups))}
-        self._review(changed, [waiter for key in regrouped for waiter in self._groups[key].waiters])
+        self._by_name = {key.id: self.groups[key] for key in reversed(tuple(after.groups))}
+        self._review(changed, [waiter for key in regrouped for waiter in self.groups[key].waiters])
         for slot in changed:
             self._forget_if_removed(slot)
 
     def set_reachable(self, node_id: NodeId, *, reachable: bool) -> None:
         """Set whether a Node takes requests."""
-        if reachable == (node_id in self._reachable):
+        if reachable == (node_id in self.reachable):
             return
         self.expire()
-        (self._reachable.add if reachable else self._reachable.discard)(node_id)
-        if node_id in self._catalogue.nodes:
-            _, providers = self._catalogue.nodes[node_id]
-            self._review([self._slots[provider.id] for provider in providers], ())
+        (self.reachable.add if reachable else self.reachable.discard)(node_id)
+        if node_id in self.catalogue.nodes:
+            _, providers = self.catalogue.nodes[node_id]
+            self._review([self.slots[provider.id] for provider in providers], ())
 
     def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health, detail: str = "") -> None:
         """Set the health that a Node reports, and what it saw; ignored unless the provider is on that Node."""
-        slot = self._slots.get(provider_id)
+        slot = self.slots.get(provider_id)
         if slot is None or slot.provider is None or slot.provider.node_id != node_id:
             return
         slot.health_detail = detail
@@ -183,15 +166,15 @@ class Dispatcher:
 
     def close(self) -> None:
         """Refuse the requests that wait, and all new ones. Running requests keep their leases."""
-        self._closed = True
-        for group in self._groups.values():
+        self.is_closed = True
+        for group in self.groups.values():
             for waiter in tuple(group.waiters):
                 self._settle(waiter, RefusalReason.CLOSED)
 
     def _reason(self, group: Group | None, avoid: Collection[ProviderId]) -> RefusalReason:
         if group is None:
             return RefusalReason.UNKNOWN
-        if self._closed:
+        if self.is_closed:
             return RefusalReason.CLOSED
         return RefusalReason.BUSY if _usable(group, avoid) else RefusalReason.NO_PROVIDER
 
@@ -295,15 +278,15 @@ class Dispatcher:
         for provider_id, provider in after.providers.items():
             known = before.providers.get(provider_id)
             if known is not provider and known != provider:
-                slot = self._slots.get(provider_id)
+                slot = self.slots.get(provider_id)
                 if slot is None:
                     turn = self._turns_of_removed.pop(provider_id, 0)
-                    slot = self._slots[provider_id] = Slot(provider_id, turn)
+                    slot = self.slots[provider_id] = Slot(provider_id, turn)
                 slot.configure(provider)
                 changed[slot] = None
         for provider_id in before.providers:
             if provider_id not in after.providers:
-                slot = self._slots[provider_id]
+                slot = self.slots[provider_id]
                 slot.configure(None)
                 changed[slot] = None
         return changed
@@ -314,11 +297,11 @@ class Dispatcher:
         Returns:
             The slots, old and new. Who moves up in their queues is for `_review` to see.
         """
-        group = self._groups.get(key)
+        group = self.groups.get(key)
         if group is None:
-            group = self._groups[key] = Group(key)
-        members = self._catalogue.groups[key]
-        slots = tuple(self._slots[member.provider_id] for member in members)
+            group = self.groups[key] = Group(key)
+        members = self.catalogue.groups[key]
+        slots = tuple(self.slots[member.provider_id] for member in members)
         staying = set(slots)
         left = tuple(slot for slot in group.slots if slot not in staying)
         for waiter in group.waiters:
@@ -347,7 +330,7 @@ class Dispatcher:
         leaving: dict[Waiter, None] = dict.fromkeys(waiting)
         usable = []
         for slot in slots:
-            slot.effective_capacity = 0 if slot.obstacle(self._reachable) else slot.present.capacity
+            slot.effective_capacity = 0 if slot.obstacle(self.reachable) else slot.present.capacity
             if slot.effective_capacity:
                 usable.append(slot)
                 continue
@@ -381,7 +364,7 @@ class Dispatcher:
 
     def _forget_if_removed(self, slot: Slot) -> None:
         if slot.provider is None and not slot.in_flight:
-            self._slots.pop(slot.id, None)
+            self.slots.pop(slot.id, None)
             if slot.turn:
                 self._turns_of_removed[slot.id] = slot.turn
                 if len(self._turns_of_removed) > _MAX_REMEMBERED:

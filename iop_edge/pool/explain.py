@@ -87,7 +87,7 @@ def explain(dispatcher: Dispatcher, model: str | DispatchKey) -> DispatchExplana
 
 def statuses(dispatcher: Dispatcher) -> tuple[ProviderStatus, ...]:
     """Return the status of each configured provider, by id (POL-04)."""
-    return tuple(_status(dispatcher, dispatcher.slot(name)) for name in sorted(dispatcher.catalogue.providers))
+    return tuple(_status(dispatcher, dispatcher.slots[name]) for name in sorted(dispatcher.catalogue.providers))
 
 
 def _status(dispatcher: Dispatcher, slot: Slot) -> ProviderStatus:

@@ -57,7 +57,7 @@ def simulate(snapshot: Snapshot, load: Load, model: str) -> DispatchExplanation:
         dispatcher.set_health(provider.node_id, provider_id, Health.UNHEALTHY)
     for provider_id, count in load.in_flight.items():
         # It may exceed the capacity, which may have been lowered meanwhile (POL-05).
-        dispatcher.slot(provider_id).in_flight = count
+        dispatcher.slots[provider_id].in_flight = count
     for provider_id, count in load.queued.items():
         _enqueue(dispatcher, provider_id, count)
     return explain(dispatcher, model)
@@ -67,7 +67,7 @@ def _enqueue(dispatcher: Dispatcher, provider_id: ProviderId, count: int) -> Non
     """Let requests wait for one provider alone."""
     if not count:
         return
-    group = next(iter(dispatcher.slot(provider_id).groups), None)
+    group = next(iter(dispatcher.slots[provider_id].groups), None)
     if group is None:
         raise _cannot_wait(count, provider_id, "no model and no route leads to it")
     others = [slot.id for slot in group.slots if slot.id != provider_id]

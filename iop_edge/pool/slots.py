@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import count, takewhile
 from operator import attrgetter
@@ -18,42 +19,29 @@ _DEADLINE_SLACK: Final = 64
 by_arrival: Final = attrgetter("arrival")
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Slot:
     """What is known of a provider id: its load, its turn, its health and its queue, whatever the config becomes.
 
     `provider` is None from the removal of the provider to the end of its last request. `effective_capacity` is how many
-    requests it takes at once: 0 while it takes none. `turn` is the number of the last dispatch that chose it.
+    requests it takes at once: 0 while it takes none. `turn` is the number of the last dispatch that chose it. `groups`
+    holds the groups that it serves, with its position in each.
 
-    `queue` holds the requests that wait, in the order of arrival, `overflow` those that found the queue full.
+    `queue` holds the requests that wait, in the order of arrival, `overflow` those that found the queue full. A plain
+    dict would not do: finding its first item gets slower with each one removed before it.
     """
 
-    __slots__ = (
-        "effective_capacity",
-        "groups",
-        "health",
-        "health_detail",
-        "id",
-        "in_flight",
-        "overflow",
-        "priority",
-        "provider",
-        "queue",
-        "turn",
-    )
-
-    def __init__(self, provider_id: ProviderId, turn: int = 0) -> None:
-        self.id = provider_id
-        self.provider: Provider | None = None
-        self.in_flight = 0
-        self.turn = turn
-        self.health = Health.UNKNOWN
-        self.health_detail = ""
-        self.effective_capacity = 0
-        self.priority = 0
-        self.groups: dict[Group, int] = {}
-        # An OrderedDict: finding the first item of a plain dict gets slower with each one removed before it.
-        self.queue: OrderedDict[Waiter, None] = OrderedDict()
-        self.overflow: OrderedDict[Waiter, None] = OrderedDict()
+    id: ProviderId
+    turn: int = 0
+    provider: Provider | None = None
+    in_flight: int = 0
+    health: Health = Health.UNKNOWN
+    health_detail: str = ""
+    effective_capacity: int = 0
+    priority: int = 0
+    groups: "dict[Group, int]" = field(default_factory=dict)
+    queue: "OrderedDict[Waiter, None]" = field(default_factory=OrderedDict)
+    overflow: "OrderedDict[Waiter, None]" = field(default_factory=OrderedDict)
 
     @property
     def present(self) -> Provider:
@@ -253,6 +241,7 @@ class Lease:
         return f"Lease({self.key}, provider={self.provider_id!r}, target={self.target!r}, {state})"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Waiter:
     """A request that waits until `outcome` is set: to a lease, or to the reason why it is refused.
 
@@ -261,18 +250,15 @@ class Waiter:
     says when it leaves each that it has waited at; None: never.
     """
 
-    __slots__ = ("arrival", "avoid", "deadlines", "group", "outcome", "overflows", "queues", "since", "wake")
-
-    def __init__(self, group: Group, avoid: Collection[ProviderId], arrival: int, since: float) -> None:
-        self.group = group
-        self.avoid = avoid
-        self.arrival = arrival
-        self.since = since
-        self.queues: dict[Slot, None] = {}
-        self.overflows: dict[Slot, None] = {}
-        self.deadlines: dict[ProviderId, float | None] = {}
-        self.outcome: Lease | RefusalReason | None = None
-        self.wake: Callable[[], None] | None = None
+    group: Group
+    avoid: Collection[ProviderId]
+    arrival: int
+    since: float
+    queues: dict[Slot, None] = field(default_factory=dict)
+    overflows: dict[Slot, None] = field(default_factory=dict)
+    deadlines: dict[ProviderId, float | None] = field(default_factory=dict)
+    outcome: Lease | RefusalReason | None = None
+    wake: Callable[[], None] | None = None
 
     def slots(self) -> tuple[Slot, ...]:
         """Return the slots in whose queue or overflow the request is."""

@@ -61,4 +61,4 @@ class Script:
         return [self[name] for name in names]
 
     def queued(self, name: str) -> int:
-        return len(self.dispatcher.slot(ProviderId(name)).queue)
+        return len(self.dispatcher.slots[ProviderId(name)].queue)

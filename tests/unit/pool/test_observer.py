@@ -81,7 +81,7 @@ def test_a_caller_that_goes_away_with_its_lease_has_waited_once(world: World) ->
     lease.release()
     world.dispatcher.cancel(waiter)
     assert world.recorder.told == [("m", "granted", 0)]
-    assert world.dispatcher.slot(ProviderId("p")).in_flight == 0
+    assert world.dispatcher.slots[ProviderId("p")].in_flight == 0
 
 
 def test_a_refusal_is_told_once(world: World) -> None:

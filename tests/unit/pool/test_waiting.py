@@ -352,7 +352,7 @@ def test_a_lease_granted_to_a_request_that_is_cancelled_meanwhile_goes_to_the_ne
     script.end("r0")
     script.cancel("r1")
     assert script["r2"] == "a"
-    assert script.dispatcher.slot(ProviderId("a")).in_flight == 1
+    assert script.dispatcher.slots[ProviderId("a")].in_flight == 1
 
 
 @pytest.mark.contract("POL-02")
@@ -376,7 +376,7 @@ def test_a_closed_pool_refuses_waiting_and_new_requests_and_cuts_none() -> None:
     script.ask("r2")
     assert script.shown("r0", "r1", "r2") == ["a", "closed", "closed"]
     script.end("r0")
-    assert script.dispatcher.slot(ProviderId("a")).in_flight == 0
+    assert script.dispatcher.slots[ProviderId("a")].in_flight == 0
 
 
 def test_waits_that_have_ended_leave_nothing_behind() -> None:
