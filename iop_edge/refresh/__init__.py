@@ -1,1 +1,1 @@
-"""What separates two configs, and what it takes to get from one to the other."""
+"""The differences between two configs, and what it takes to apply them."""

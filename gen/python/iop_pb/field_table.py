@@ -122,7 +122,7 @@ MESSAGES: Final[dict[str, dict[str, Any]]] = {
     },
     "MessageMask": {
         "full_name": "iop.admin.v1.MessageMask",
-        "doc": "The changed fields of one message.",
+        "doc": "The changed fields of one message. To merge a candidate by masks, take each named field from it, and unset fields that it does not set. Of a list whose items have an identity, a mask adds and removes items only: items in both configs change by masks of their own.",
         "fields": {
             "path": {"number": 1, "kind": "string", "doc": "Path of the message. Empty: the root."},
             "live": {"number": 2, "kind": "message", "doc": "Fields with live changes.", "type_name": "FieldMask"},

@@ -1194,6 +1194,9 @@ func (x *Change) GetRefreshClass() ChangeClass {
 }
 
 // The changed fields of one message.
+//
+// To merge a candidate by masks, take each named field from it, and unset fields that it does not set. Of a list whose
+// items have an identity, a mask adds and removes items only: items in both configs change by masks of their own.
 type MessageMask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Path of the message. Empty: the root.

@@ -1111,6 +1111,9 @@ default_message_pool.register_message(
 class MessageMask(betterproto2.Message):
     """
     The changed fields of one message.
+
+    To merge a candidate by masks, take each named field from it, and unset fields that it does not set. Of a list whose
+    items have an identity, a mask adds and removes items only: items in both configs change by masks of their own.
     """
 
     path: "typing.Annotated[str, pydantic.AfterValidator(betterproto2.validators.validate_string)]" = betterproto2.field(
