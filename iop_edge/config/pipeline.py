@@ -15,7 +15,8 @@ from iop_edge.config.problems import Problems
 from iop_edge.config.resolve import put_together, resolve, take_apart
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
-from iop_edge.config.validate import validate, warn
+from iop_edge.config.validate import validate
+from iop_edge.config.warnings import warn
 from iop_edge.errors import ConfigError, Report, Violation
 from iop_edge.schema import table
 from iop_edge.schema.references import Resolver

@@ -1,7 +1,8 @@
-"""What a step of the loader finds wrong, before anybody has looked up where that stands.
+"""What a step of the loader finds wrong, before its position in a file is looked up.
 
 Most loads find nothing, so a step carries only a cheap trail of names and indexes with it; paths are made when a
-problem is recorded, and positions in files when all steps are done.
+problem is recorded, and positions when all steps are done. The functions in lower case make the problems of the kinds
+that several places find.
 """
 
 import json
@@ -10,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from iop_edge.config.marks import INVALID, UNRESOLVED, Sourced
 from iop_edge.errors import MAX_LISTED, MAX_TEXT, shortened
+from iop_edge.rules import Rule
 from iop_edge.schema.paths import Path
 from iop_edge.schema.redact import is_secret, reveals
 from iop_edge.schema.table import Field
@@ -31,6 +33,31 @@ class Problem(NamedTuple):
     layer: int | None = None
     other: Path | None = None
     other_layer: int | None = None
+
+
+def required(path: Path, message: str, hint: str = "") -> Problem:
+    """Return the problem of a field that must be set."""
+    return Problem(Rule.FIELD_REQUIRED, path, message, hint)
+
+
+def invalid(rule: Rule, path: Path, message: str, hint: str = "") -> Problem:
+    """Return the problem of a value that is not what its field takes."""
+    return Problem(rule, path, message, hint)
+
+
+def duplicate(path: Path, what: str, other: Path) -> Problem:
+    """Return the problem of a value that must be unique and is used at another place too."""
+    return Problem(Rule.ID_DUPLICATE, path, f"{what} is already used", other=other)
+
+
+def not_found(path: Path, message: str, hint: str = "") -> Problem:
+    """Return the problem of a name that refers to nothing."""
+    return Problem(Rule.REF_UNKNOWN, path, message, hint)
+
+
+def ambiguous(path: Path, message: str, hint: str, other: Path | None = None) -> Problem:
+    """Return the problem of a name that fits several things."""
+    return Problem(Rule.REF_AMBIGUOUS, path, message, hint, other=other)
 
 
 class Problems:

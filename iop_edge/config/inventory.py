@@ -1,4 +1,4 @@
-"""What a config has of nodes, adapter instances and providers, for the rules that tie them together."""
+"""The Nodes, adapter instances and providers of a config, for the rules that tie them together."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import known
+from iop_edge.net import Address, AddressError, parse_address
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.values import ReadTree
@@ -148,3 +149,14 @@ def _instances(node: ReadTree, place: int) -> tuple[dict[str, InstanceEntry], bo
 def _is_sound(tree: ReadTree, name: str) -> bool:
     items = tree.get(name)
     return items is not INVALID and (items is None or INVALID not in items)
+
+
+def address_of(value: object) -> Address | None:
+    """Return the address that a value is, where it is known and is one."""
+    text = known(value)
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_address(text)
+    except AddressError:
+        return None

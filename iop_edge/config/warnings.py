@@ -1,11 +1,11 @@
-"""What is no fault, but worth a look (VAL-11)."""
+"""What is valid, but probably not meant (VAL-11)."""
 
 from typing import Final
 from urllib.parse import urlsplit
 
+from iop_edge.config.inventory import Inventory, address_of, placed, section, take
 from iop_edge.config.problems import Problem, Problems, known, told
-from iop_edge.config.rules.addresses import parsed
-from iop_edge.config.rules.inventory import Inventory, placed, section
+from iop_edge.rules import Rule
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.values import ReadTree
 
@@ -13,16 +13,18 @@ _FORWARDED_TO: Final = "api"
 """The category of providers that a caller's own token can go to (POL-08)."""
 
 
-def check(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
-    """Look over a config that breaks no rule."""
+def warn(config: ReadTree) -> Problems:
+    """Return the warnings about a config that breaks no rule."""
+    inventory, warnings = take(config), Problems()
     _idle_models(config, inventory, warnings)
     _unused_adapters(config, inventory, warnings)
     _shadowed_routes(config, warnings)
     _plain_text(inventory, warnings)
-    _vain_probes(inventory, warnings)
+    _impossible_probes(inventory, warnings)
     _spread_tokens(config, inventory, warnings)
     _unforwarded_tokens(config, inventory, warnings)
     _open_front(config, warnings)
+    return warnings
 
 
 def _idle_models(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
@@ -30,7 +32,7 @@ def _idle_models(config: ReadTree, inventory: Inventory, warnings: Problems) -> 
         entries = model.get("providers", ())
         if all(known(inventory.providers[entry["id"]].tree["enabled"]) is False for entry in entries):
             message = "all providers of this model are disabled" if entries else "this model has no providers"
-            warnings.add(Problem("model.idle", ROOT.child("models").index(place), message))
+            warnings.add(Problem(Rule.MODEL_IDLE, ROOT.child("models").index(place), message))
 
 
 def _unused_adapters(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
@@ -40,7 +42,7 @@ def _unused_adapters(config: ReadTree, inventory: Inventory, warnings: Problems)
         for name, instance in node.instances.items():
             if name not in used and name not in routed:
                 message = f"no provider and no route uses adapter instance {told(name)}"
-                warnings.add(Problem("adapter.unused", instance.path.child("name"), message))
+                warnings.add(Problem(Rule.ADAPTER_UNUSED, instance.path.child("name"), message))
 
 
 def _shadowed_routes(config: ReadTree, warnings: Problems) -> None:
@@ -50,22 +52,22 @@ def _shadowed_routes(config: ReadTree, warnings: Problems) -> None:
             path = ROOT.child("openai").child("model_routes").index(place).child("model")
             other = ROOT.child("models").index(places[route["model"]]).child("id")
             message = f"model group {told(route['model'])} wins over this route"
-            warnings.add(Problem("route.shadowed", path, message, other=other))
+            warnings.add(Problem(Rule.ROUTE_SHADOWED, path, message, other=other))
 
 
 def _plain_text(inventory: Inventory, warnings: Problems) -> None:
     for node in inventory.nodes:
-        address = parsed(node.tree["address"])
+        address = address_of(node.tree["address"])
         if address is not None and not address.is_local and not node.tree["tls"]:
-            message = "tokens and headers go to this Node in plain text"
-            warnings.add(Problem("node.plain_text", node.path.child("address"), message, "give it `tls`"))
+            message = "tokens and headers are sent to this Node in plain text"
+            warnings.add(Problem(Rule.NODE_PLAIN_TEXT, node.path.child("address"), message, "set `tls`"))
 
 
-def _vain_probes(inventory: Inventory, warnings: Problems) -> None:
+def _impossible_probes(inventory: Inventory, warnings: Problems) -> None:
     for provider in inventory.providers.values():
         if known(provider.tree["type"]) == "cli" and known(provider.tree["health"]["mode"]) == "active":
-            message = "a command-line agent has no backend that could be probed: its health stays unknown"
-            warnings.add(Problem("provider.unprobed", provider.path.child("health").child("mode"), message))
+            message = "a command-line agent has no backend to probe: its health stays unknown"
+            warnings.add(Problem(Rule.PROVIDER_UNPROBED, provider.path.child("health").child("mode"), message))
 
 
 def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
@@ -86,25 +88,25 @@ def _spread_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -
     if len(hosts) > 1:
         message = f"a caller's provider token could reach {len(hosts)} hosts, by providers {', '.join(hosts.values())}"
         path = ROOT.child("openai").child("provider_auth")
-        warnings.add(Problem("provider_auth.many_hosts", path, message, "list the `providers` that may receive it"))
+        warnings.add(Problem(Rule.PROVIDER_AUTH_MANY_HOSTS, path, message, "list the `providers` that may receive it"))
 
 
 def _unforwarded_tokens(config: ReadTree, inventory: Inventory, warnings: Problems) -> None:
-    """Warn of a provider that is listed for a caller's own token, and is of a kind that never gets one."""
+    """Warn of a provider that is listed for callers' own tokens, but is of a category that never receives one."""
     path = ROOT.child("openai").child("provider_auth").child("providers")
     # The normalized list is sorted: an index in it is none in a file.
     for identity in section(config, "openai")["provider_auth"].get("providers", ()):
         if known(inventory.providers[identity].tree["category"]) not in (_FORWARDED_TO, None):
             message = f"provider {told(identity)} is not of category {_FORWARDED_TO}, and never receives a token"
-            warnings.add(Problem("provider_auth.category", path, message))
+            warnings.add(Problem(Rule.PROVIDER_AUTH_CATEGORY, path, message))
 
 
 def _open_front(config: ReadTree, warnings: Problems) -> None:
-    """Warn when whoever reaches the front from elsewhere may call, for no principal is named (POL-09)."""
+    """Warn when anyone who reaches the front from elsewhere may call, because no principal is named (POL-09)."""
     front = section(config, "openai")
     if known(front["enabled"]) is not True or front.get("principal_tokens"):
         return
-    address = parsed(front["listen"])
+    address = address_of(front["listen"])
     if address is not None and not address.is_local:
-        message = "whoever reaches this address may call: no principal tokens are given"
-        warnings.add(Problem("openai.open", ROOT.child("openai").child("listen"), message, "give `principal_tokens`"))
+        message = "anyone who reaches this address may call: there are no principal tokens"
+        warnings.add(Problem(Rule.OPENAI_OPEN, ROOT.child("openai").child("listen"), message, "add `principal_tokens`"))
