@@ -77,7 +77,7 @@ class _Slot:
         opening: the class of the event that begins the usual form of its value.
         read: returns the value that such an event begins.
         is_text: whether a text that looks like nothing else is its own value.
-        known: the values of plain scalars that need no look, and of those that were read before.
+        known: the values of plain scalars that need no look, and of whole numbers that were read before.
     """
 
     name: str
@@ -87,11 +87,6 @@ class _Slot:
     read: "Callable[[_Decoder, Event, _Slot, Trail], Any]"
     is_text: bool
     known: dict[str, Any]
-
-    def remember(self, text: str, value: Any) -> None:
-        """Keep the value of a plain whole number: the same ones come again and again. Texts may be secrets."""
-        if self.field.kind.is_integer and len(self.known) < MOST_REMEMBERED:
-            self.known[text] = value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,7 +273,8 @@ class _Decoder(MappingReader):
         except ScalarError as error:
             self.findings.add(error.rule, trail, event.start_mark, error.message, error.hint)
             return INVALID
-        slot.remember(text, value)
+        if value.__class__ is int and len(slot.known) < MOST_REMEMBERED:
+            slot.known[text] = value
         return value
 
     def read_message(self, _: Event, slot: _Slot, trail: Trail) -> Tree:

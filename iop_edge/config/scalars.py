@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from iop_edge.schema.redact import is_secret
 from iop_edge.schema.table import INT_RANGES, EnumType, Field, Kind
+from iop_edge.schema.values import REDACTED
 
 NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 """Plain scalars that are null."""
@@ -58,7 +59,7 @@ class PlainTexts(dict[str, str | None]):
     """
 
     def __missing__(self, text: str) -> str | None:
-        if not text or text[0] in SUSPECT_STARTS or "$" in text:
+        if not text or "$" in text or (text[0] in SUSPECT_STARTS and (text == REDACTED or _other_reading(text))):
             return None
         if len(self) >= MOST_REMEMBERED:
             self.clear()
