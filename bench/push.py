@@ -24,6 +24,7 @@ from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, Revision
 from iop_edge.payload import EncodedPayload, encode
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import DEFAULT_SETTINGS, Caller, Desired, NodeState, Target
+from iop_pb import trees
 from iop_pb.iop.runtime.v1 import (
     NodeConfigPayload,
     NodeConfigRefreshMode,
@@ -80,7 +81,7 @@ async def go_nodes(program: Path, count: int, hung: int = 0) -> AsyncIterator[No
 
 def content(size: int, number: int) -> Desired:
     """Return a payload of about this size, encoded. Another number is another content."""
-    payload = {"node_id": "node", "resources": [{"provider_id": "p", "models": ["m" * size]}]}
+    payload: trees.NodeConfigPayload = {"node_id": "node", "resources": [{"provider_id": "p", "models": ["m" * size]}]}
     data = encode(payload, b"").data
     return Desired(EncodedPayload(NodeId("node"), data, number.to_bytes(32)), Revision(number))
 

@@ -6,7 +6,7 @@ that what the Edge keeps to itself (capacity, priority, queues, policy) is left 
 
 import hashlib
 import hmac
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -16,6 +16,7 @@ from iop_edge.schema import table
 from iop_edge.schema.values import ReadTree, ReferenceTree, Tree, below
 
 if TYPE_CHECKING:
+    from iop_pb import trees
     from iop_pb.iop.runtime.v1 import NodeConfigPayload
 
 PAYLOAD: Final = table.message("NodeConfigPayload")
@@ -47,20 +48,20 @@ def node_payload(snapshot: Snapshot, node_id: str) -> "NodeConfigPayload":
     Raises:
         UnknownNodeError: the config has no such Node.
     """
-    payload = payload_tree(snapshot, node_id)
+    from iop_edge.schema.messages import build, without_unresolved
+
+    payload: ReadTree = payload_tree(snapshot, node_id)
     if snapshot.is_offline:
-        from iop_edge.schema.messages import without_unresolved
-
         payload = without_unresolved(payload, PAYLOAD, payload_references(snapshot, node_id))
-    return _message(payload)
+    return cast("NodeConfigPayload", build(payload, PAYLOAD))
 
 
-def payload_trees(snapshot: Snapshot, node_ids: Collection[str]) -> dict[NodeId, Tree]:
+def payload_trees(snapshot: Snapshot, node_ids: Collection[str]) -> "dict[NodeId, trees.NodeConfigPayload]":
     """Return the payloads, as `payload_tree` does, of those of the Nodes that the config has, in one pass over it."""
-    return {node["id"]: _payload_tree(node) for node in _nodes(snapshot) if node["id"] in node_ids}
+    return {NodeId(node["id"]): _payload_tree(node) for node in _nodes(snapshot) if node["id"] in node_ids}
 
 
-def payload_tree(snapshot: Snapshot, node_id: str) -> Tree:
+def payload_tree(snapshot: Snapshot, node_id: str) -> "trees.NodeConfigPayload":
     """Return the payload of one Node as a tree of the message.
 
     Raises:
@@ -95,7 +96,7 @@ def payload_references(snapshot: Snapshot, node_id: str) -> ReferenceTree:
     return cast("ReferenceTree", references)
 
 
-def encode(payload: ReadTree, key: bytes) -> EncodedPayload:
+def encode(payload: "trees.NodeConfigPayload", key: bytes) -> EncodedPayload:
     """Encode the tree of a payload; equal payloads give equal bytes, and with the same key equal tags.
 
     The tag is keyed, so that a Node's peers cannot find out a secret by trying: without the key nobody can compute it.
@@ -106,21 +107,21 @@ def encode(payload: ReadTree, key: bytes) -> EncodedPayload:
     return EncodedPayload(NodeId(payload["node_id"]), data, hmac.new(key, data, hashlib.sha256).digest())
 
 
-def _nodes(snapshot: Snapshot) -> Iterator[ReadTree]:
-    return iter(snapshot.tree.get("nodes", ()))
+def _nodes(snapshot: Snapshot) -> "Sequence[trees.Node]":
+    return snapshot.tree.get("nodes", ())
 
 
-def _message(tree: ReadTree) -> "NodeConfigPayload":
-    from iop_edge.schema.messages import build
-
-    return cast("NodeConfigPayload", build(tree, PAYLOAD))
-
-
-def _payload_tree(node: ReadTree) -> Tree:
-    adapters = sorted((_adapter(item) for item in node.get("adapters", ()) if item["enabled"]), key=_name)
-    running = {adapter["name"] for adapter in adapters}
-    resources = sorted((_resource(item, running) for item in node.get("providers", ())), key=_provider_id)
-    payload: Tree = {"node_id": node["id"], "runtime": _project(table.message("NodeRuntimeConfig"), node["runtime"])}
+def _payload_tree(node: "trees.Node") -> "trees.NodeConfigPayload":
+    instances = sorted((item for item in node.get("adapters", ()) if item["enabled"]), key=lambda item: item["name"])
+    adapters = [_adapter(instance) for instance in instances]
+    running = {instance["name"] for instance in instances}
+    providers = sorted(node.get("providers", ()), key=lambda item: item["id"])
+    resources = [_resource(provider, running) for provider in providers]
+    runtime = _project(table.message("NodeRuntimeConfig"), node["runtime"])
+    payload: trees.NodeConfigPayload = {
+        "node_id": node["id"],
+        "runtime": cast("trees.NodeRuntimeConfig", runtime),
+    }
     if adapters:
         payload["adapters"] = adapters
     if resources:
@@ -128,17 +129,17 @@ def _payload_tree(node: ReadTree) -> Tree:
     return payload
 
 
-def _adapter(instance: ReadTree) -> Tree:
+def _adapter(instance: "trees.AdapterInstance") -> "trees.AdapterConfig":
     """Return an instance with the one config of its type: the members of the oneof are named like the types."""
     adapter: Tree = {"name": instance["name"]}
     config = table.message("AdapterConfig").fields.get(instance["type"])
     if config is not None:  # not so where the type is a reference that is left unresolved
         adapter[config.name] = _project(config.message(), instance)
-    return adapter
+    return cast("trees.AdapterConfig", adapter)
 
 
-def _resource(provider: ReadTree, running: Collection[str]) -> Tree:
-    resource = _project(table.message("Resource"), provider)
+def _resource(provider: "trees.Provider", running: Collection[str]) -> "trees.Resource":
+    resource = cast("trees.Resource", _project(table.message("Resource"), provider))
     resource["provider_id"] = provider["id"]
     if resource.get("adapter") not in running:
         # Only a disabled provider may name an instance that does not run; its Node could make nothing of the name.
@@ -157,11 +158,3 @@ def _value(field: table.Field, value: Any) -> Any:
         # Messages are encoded with their map keys as they come.
         return dict(sorted(value.items()))
     return value
-
-
-def _name(adapter: ReadTree) -> str:
-    return str(adapter["name"])
-
-
-def _provider_id(resource: ReadTree) -> str:
-    return str(resource["provider_id"])

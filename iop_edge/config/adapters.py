@@ -1,17 +1,20 @@
 """Normalizes what ties providers to the adapter instances of their Node (NRM-02, NRM-03, NRM-05, VAL-03)."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from iop_edge.config.marks import INVALID, Sourced
 from iop_edge.config.problems import Problem, Problems, known, told
 from iop_edge.schema import table
 from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import Path
-from iop_edge.schema.values import Tree
+from iop_edge.schema.values import ReadTree, Tree
 
 FillAdapter = Callable[[Tree], Tree]
 """Gives an adapter instance its defaults."""
+
+_Referrer = TypeVar("_Referrer", bound=ReadTree)
+_Instance = TypeVar("_Instance", bound=ReadTree)
 
 _TYPES: Final = table.enum("AdapterType")
 _SHORTHANDS: Final = frozenset(
@@ -122,9 +125,11 @@ class _Shorthands:
         return not needed
 
 
-def meant_by_type(referrers: Iterable[Tree], instances: Iterable[Tree]) -> Iterator[tuple[Tree, Tree]]:
+def meant_by_type(
+    referrers: Iterable[_Referrer], instances: Iterable[_Instance]
+) -> Iterator[tuple[_Referrer, _Instance]]:
     """Yield what names an adapter instance by its bare type, and the only enabled one of it (VAL-03, VAL-09)."""
-    enabled: dict[str | None, list[Tree]] = {}
+    enabled: dict[str | None, list[_Instance]] = {}
     for referrer in referrers:
         word = referrer.get("adapter")
         if word.__class__ is not str:
@@ -138,7 +143,7 @@ def meant_by_type(referrers: Iterable[Tree], instances: Iterable[Tree]) -> Itera
             yield referrer, found[0]
 
 
-def canonical_type(tree: Tree) -> str | None:
+def canonical_type(tree: ReadTree) -> str | None:
     """Return the type of an adapter instance or a provider without aliases, or None where it is not known."""
     word = known(tree.get("type"))
     return None if word is None else _TYPES.aliases.get(word, word)

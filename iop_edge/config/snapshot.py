@@ -1,7 +1,7 @@
 """A config that has been loaded: checked, normalized, and never changed again."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from iop_edge.config.dump import dump, dump_for_history
 from iop_edge.errors import Violation
@@ -9,6 +9,7 @@ from iop_edge.schema import table
 from iop_edge.schema.values import NO_REFERENCES, ReadTree, References
 
 if TYPE_CHECKING:
+    from iop_pb import trees
     from iop_pb.iop.config.v1 import EdgeConfig
 
 
@@ -31,14 +32,14 @@ class Snapshot:
         is_offline: bool = False,
     ) -> None:
         """Make a snapshot of a normalized tree; its warnings are gone through when somebody asks for them first."""
-        self._tree = tree
+        self._tree = cast("trees.EdgeConfig", tree)
         self._references = references
         self._is_offline = is_offline
         self._warnings = warnings
         self._config: EdgeConfig | None = None
 
     @property
-    def tree(self) -> ReadTree:
+    def tree(self) -> "trees.EdgeConfig":
         """The normalized tree. It is shared and only to be read; it holds secrets.
 
         An unresolved value is the text of its reference.

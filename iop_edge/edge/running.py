@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from iop_edge.clock import Clock
 from iop_edge.config.files import FileResolver
@@ -19,9 +19,13 @@ from iop_edge.push.model import Desired, Target
 from iop_edge.refresh.result import Attempt, Status, Trigger
 from iop_edge.requests.policy import RequestPolicy
 from iop_edge.schema.references import FileReference, ReferenceFailure, Resolver, lookup, parse
-from iop_edge.schema.values import ReadTree, Reference, ReferenceTree, below, reference
+from iop_edge.schema.values import Reference, ReferenceTree, below, reference
 from iop_edge.store.history import Applied, Store
 from iop_edge.transport.renewal import TlsSource
+
+if TYPE_CHECKING:
+    from iop_pb import trees
+
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -72,7 +76,8 @@ class Running:
             if node_id not in payloads or payloads[node_id].tag != encoded.tag:
                 payloads[node_id] = encoded
         number = Revision(revision)
-        desired = {NodeId(node["id"]): Desired(payloads[node["id"]], number) for node in nodes(snapshot)}
+        ids = [NodeId(node["id"]) for node in nodes(snapshot)]
+        desired = {node_id: Desired(payloads[node_id], number) for node_id in ids}
         catalogue = Catalogue.of(snapshot, before.catalogue if before else None)
         return cls(snapshot, number, config_hash, RequestPolicy.of(snapshot), catalogue, desired)
 
@@ -146,37 +151,36 @@ def targets(snapshot: Snapshot) -> Iterator[Target]:
             node_id=NodeId(node["id"]),
             address=node["address"],
             token=node.get("token", ""),
-            tls=tls_source(node, below(snapshot.references.tree, "nodes", node["id"])),
+            tls=tls_source(node["tls"], below(snapshot.references.tree, "nodes", node["id"], "tls")),
         )
 
 
-def nodes(snapshot: Snapshot) -> tuple[Mapping[str, Any], ...]:
+def nodes(snapshot: Snapshot) -> "Sequence[trees.Node]":
     """Return the trees of the Nodes."""
-    return tuple(snapshot.tree.get("nodes", ()))
+    return snapshot.tree.get("nodes", ())
 
 
-def tls_source(owner: ReadTree, references: ReferenceTree) -> TlsSource | None:
+def tls_source(given: "trees.Tls", references: ReferenceTree) -> TlsSource | None:
     """Return a function that reads the TLS texts of a Node or a listener; None means plain text.
 
     Files are read again for each connection, so that a new certificate needs no restart.
 
     Args:
-        owner: the Node or listener.
-        references: what its values came from.
+        given: its texts.
+        references: what these came from.
     """
-    given = owner.get("tls")
-    return partial(_read_tls, given, below(references, "tls"), FileResolver()) if given else None
+    return partial(_read_tls, given, references, FileResolver()) if given else None
 
 
-def _read_tls(given: ReadTree, references: ReferenceTree, resolver: Resolver) -> Tls:
-    texts = {name: _tls_text(name, value, reference(references, name), resolver) for name, value in given.items()}
+def _read_tls(given: "trees.Tls", references: ReferenceTree, resolver: Resolver) -> Tls:
+    texts = {name: _tls_text(name, str(text), reference(references, name), resolver) for name, text in given.items()}
     return Tls(**{field.name: texts.get(field.name, "") for field in fields(Tls)})
 
 
-def _tls_text(name: str, value: str, written: Reference | None, resolver: Resolver) -> str:
+def _tls_text(name: str, text: str, written: Reference | None, resolver: Resolver) -> str:
     parts = parse(written.text) if written else ()
     if written is None or not any(isinstance(part, FileReference) for part in parts):
-        return value
+        return text
     try:
         text = "".join(part if isinstance(part, str) else lookup(part, written.base_dir, resolver) for part in parts)
     except ReferenceFailure as failure:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from iop_edge.client.status import NodeConnection, NodeStatus
 from iop_edge.clock import Clock
@@ -20,7 +20,11 @@ from iop_edge.pool.status import ProviderStatus
 from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Mode, RefreshResult, Status
-from iop_edge.schema.values import ReadTree, ReferenceTree, below, reference
+from iop_edge.schema.values import Reference, ReferenceTree, below, reference
+
+if TYPE_CHECKING:
+    from iop_pb import trees
+
 
 PUSH_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 WAIT_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -45,17 +49,17 @@ def drift(running: Running, files: ConfigFiles | None) -> Drift:
 def node_statuses(snapshot: Snapshot, states: Mapping[NodeId, NodeState]) -> tuple[NodeStatus, ...]:
     """Return the status of each Node of a config, by id."""
     references = below(snapshot.references.tree, "nodes")
-    by_id = sorted(nodes(snapshot), key=lambda node: str(node["id"]))
+    by_id = sorted(nodes(snapshot), key=lambda node: node["id"])
     return tuple(
-        _node_status(node, below(references, node["id"]), states.get(node["id"], NodeState())) for node in by_id
+        _node_status(node, below(references, node["id"]), states.get(NodeId(node["id"]), NodeState())) for node in by_id
     )
 
 
-def _node_status(node: ReadTree, references: ReferenceTree, state: NodeState) -> NodeStatus:
+def _node_status(node: "trees.Node", references: ReferenceTree, state: NodeState) -> NodeStatus:
     return NodeStatus(
-        node_id=node["id"],
-        alias=_shown(node, "alias", references),
-        address=_shown(node, "address", references),
+        node_id=NodeId(node["id"]),
+        alias=_shown(node.get("alias", ""), reference(references, "alias")),
+        address=_shown(node["address"], reference(references, "address")),
         connection=NodeConnection(state.connection.value),
         generation=state.generation,
         revision=state.revision,
@@ -64,9 +68,8 @@ def _node_status(node: ReadTree, references: ReferenceTree, state: NodeState) ->
     )
 
 
-def _shown(node: ReadTree, name: str, references: ReferenceTree) -> str:
-    found = reference(references, name)
-    return found.text if found else str(node.get(name, ""))
+def _shown(value: str, found: Reference | None) -> str:
+    return found.text if found else value
 
 
 class Histogram:

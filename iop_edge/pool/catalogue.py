@@ -9,7 +9,6 @@ from iop_edge.config.adapters import meant_by_type
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.ids import AdapterName, DispatchKey, ModelId, ModelKey, NodeId, ProviderId, RouteId, RouteKey, Target
 from iop_edge.schema import table
-from iop_edge.schema.values import ReadTree
 
 if TYPE_CHECKING:
     from iop_pb import trees
@@ -128,12 +127,12 @@ def _model_members(model: "trees.Model") -> Members:
     return tuple(Member(ProviderId(item["id"]), Target(item["target"])) for item in model.get("providers", ()))
 
 
-def _routes(tree: ReadTree, nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple[RouteKey, Members]]:
+def _routes(config: "trees.EdgeConfig", nodes: Mapping[NodeId, _ReadNode]) -> Iterator[tuple[RouteKey, Members]]:
     """Yield each route with the providers on its adapter instance that list its target (POL-10)."""
-    routes = tree.get("openai", {}).get("model_routes", [])
+    routes = config.get("openai", {}).get("model_routes", [])
     if not routes:
         return
-    instances = [(NodeId(node["id"]), item) for node in tree.get("nodes", ()) for item in node.get("adapters", ())]
+    instances = [(NodeId(node["id"]), item) for node in config.get("nodes", ()) for item in node.get("adapters", ())]
     enabled = {item["name"]: (node_id, item["name"]) for node_id, item in instances if item["enabled"]}
     every_name = {item["name"] for _, item in instances}
     by_type = meant_by_type(

@@ -11,7 +11,10 @@ from iop_edge.requests.facts import RequestFacts, is_token_count
 from iop_edge.requests.generation import GenerationPolicy, invalid_value
 from iop_edge.requests.principals import Principal, Principals
 from iop_edge.requests.provider_auth import ForwardedToken, ProviderAuth
-from iop_edge.schema.values import ReadTree
+
+if TYPE_CHECKING:
+    from iop_pb import trees
+
 
 if TYPE_CHECKING:
     from iop_pb import trees
@@ -139,14 +142,14 @@ class RequestPolicy:
         if snapshot.is_offline:
             raise ValueError("a config with unresolved references has no request policy; load it online")
         tree = snapshot.tree
-        front: ReadTree = tree.get("openai", {})
+        front = tree["openai"]
         served = {model["id"]: _Served.of_model(model) for model in tree.get("models", ())}
         for route in front.get("model_routes", ()):
             served.setdefault(route["model"], _Served.of_route(route))
         return cls(
             _served=served,
             _principals=Principals.of(front.get("principal_tokens", ())),
-            _auth=ProviderAuth.of(front.get("provider_auth", {})),
+            _auth=ProviderAuth.of(front["provider_auth"]),
             _threshold=tree["long_context_threshold_tokens"],
         )
 

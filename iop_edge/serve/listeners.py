@@ -34,8 +34,8 @@ def listeners(snapshot: Snapshot, admin: str = "") -> tuple[Listener, ...]:
         EdgeError: an address is invalid, or other machines could use it without a certificate.
     """
     listen = snapshot.tree["listen"]
-    tls = tls_source(listen, below(snapshot.references.tree, "listen"))
-    asks_for_certificates = bool(listen.get("tls", {}).get("ca"))
+    tls = tls_source(listen["tls"], below(snapshot.references.tree, "listen", "tls"))
+    asks_for_certificates = bool(listen["tls"].get("ca"))
     texts = (admin or listen["admin"], listen.get("grpc", ""))
     return tuple(_listener(text, tls, is_open=not asks_for_certificates) for text in texts if text)
 

@@ -10,9 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from iop_edge.errors import EdgeError
+
+if TYPE_CHECKING:
+    from iop_pb import trees
+
 
 _OWN: Final = "iop_edge"
 _ANNOUNCED: Final = "announced"
@@ -86,7 +90,7 @@ def faults_logged() -> Iterator[None]:
 
 
 @contextmanager
-def logging_to(stream: TextIO | None, settings: Mapping[str, Any]) -> Iterator[None]:
+def logging_to(stream: TextIO | None, settings: "trees.Logging") -> Iterator[None]:
     """Write the log of this process to a stream while the block runs, by the `logging` section of a config.
 
     The level applies to iop_edge. Libraries log warnings and errors only: below that they print what they send.

@@ -54,7 +54,7 @@ def test_toggling_a_provider_changes_nothing_but_its_enabled(config: dict[str, A
     provider = toggled["nodes"][n]["providers"][p]
     provider["enabled"] = not provider.get("enabled", True)
     before, after = load(written(config)).tree, load(written(toggled)).tree
-    changed = deepcopy(dict(before))
+    changed: Any = deepcopy(before)
     changed["nodes"][n]["providers"][p]["enabled"] = provider["enabled"]
     assert after == changed
 

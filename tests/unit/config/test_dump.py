@@ -1,5 +1,7 @@
 """A dump is a config: redacted, and read again by the same loader (NRM-07)."""
 
+from typing import Any
+
 import pytest
 
 from iop_edge.config import files
@@ -109,7 +111,7 @@ TEXTS = [
 
 def with_text(text: str) -> Snapshot:
     """The small config with a text in a field, in a list, and in a map, also as its key where it may be one."""
-    tree = dict(load(BASE).tree)
+    tree: dict[str, Any] = dict(load(BASE).tree)
     attribution = {"k": text} if "${" in text else {"k": text, text: "v"}
     tree["models"] = [{**tree["models"][0], "display_name": text, "usage_attribution": attribution}]
     return Snapshot(tree)

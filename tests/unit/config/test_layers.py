@@ -1,5 +1,7 @@
 """Layers merge by key and by identity (CFG-05)."""
 
+from typing import Any
+
 import pytest
 
 from tests.unit.config.loading import BASE, World, check, found, load, rules
@@ -65,7 +67,7 @@ def test_headers_merge_without_case_and_take_the_later_spelling() -> None:
 )
 def test_null_in_an_overlay_unsets(overlay: str, gone: tuple[str | int, ...]) -> None:
     more = "nodes: [{id: n, alias: A, runtime: {concurrency: 5}, adapters: [{name: a, headers: {X-Tenant: x}}]}]"
-    value = load(BASE, more, private=(overlay,)).tree["nodes"][0]
+    value: Any = load(BASE, more, private=(overlay,)).tree["nodes"][0]
     for step in gone[:-1]:
         value = value[step]
     assert value.get(gone[-1]) in (None, 0)

@@ -196,7 +196,7 @@ def test_environment_that_is_not_utf8_is_an_error() -> None:
 @pytest.mark.contract("CFG-06")
 def test_offline_leaves_references_and_still_finds_bad_ones() -> None:
     snapshot = load_sources(layers(with_capacity('"${env:N}"')), None)
-    value = snapshot.tree["nodes"][0]["providers"][0]["capacity"]
+    value: object = snapshot.tree["nodes"][0]["providers"][0]["capacity"]
     assert (value, snapshot.is_offline) == ("${env:N}", True)
     assert rules(check_sources(layers(with_alias("${N}")), None)) == ["reference.syntax"]
 

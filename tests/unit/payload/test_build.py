@@ -59,7 +59,7 @@ def trees_around_a_change(pattern: str) -> tuple[Tree, Tree]:
     field = next(leaf.field for leaf in table.leaves() if leaf.pattern == pattern)
     holder(after, pattern)[field.name] = full_value(field, "new")
     ids = [tree["nodes"][0]["id"] for tree in (before, after)]
-    return payload_tree(trees.snapshot(before), ids[0]), payload_tree(trees.snapshot(after), ids[1])
+    return dict(payload_tree(trees.snapshot(before), ids[0])), dict(payload_tree(trees.snapshot(after), ids[1]))
 
 
 @pytest.mark.contract("PAY-01")

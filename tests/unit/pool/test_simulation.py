@@ -104,11 +104,12 @@ def test_a_reference_that_dispatch_depends_on_must_be_resolved(where: str) -> No
     config = snapshot([provider("q")], {"m": ["q"]}, adapters={"n1": [instance]})
     assert simulate(trees.snapshot(dict(config.tree)), Load(), "m").chosen == "q"
     node, (model,) = config.tree["nodes"][0], config.tree["models"]
-    {
+    messages: dict[str, Any] = {
         "provider": node["providers"][0],
         "adapter": node["adapters"][0],
         "model": model["providers"][0],
-    }[where]["max_queue" if where != "model" else "target"] = UNKNOWN_CAPACITY
+    }
+    messages[where]["max_queue" if where != "model" else "target"] = UNKNOWN_CAPACITY
     with pytest.raises(SimulationError, match=where):
         simulate(trees.snapshot(dict(config.tree)), Load(), "m")
 

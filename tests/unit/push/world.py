@@ -32,6 +32,7 @@ from iop_pb.iop.runtime.v1 import (
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
 )
+from iop_pb.trees import NodeConfigPayload, Resource
 from tests.clock import ManualClock
 
 EDGE_ID = EdgeId("edge-1")
@@ -116,8 +117,8 @@ async def station(name: str = "a", *, tls: Tls | None = None, **options: Any) ->
 
 def desired(name: str, concurrency: int, revision: int = 0, *, padding: int = 0) -> Desired:
     """Return a payload; the concurrency tells one content from another, the padding makes it large."""
-    resource = {"provider_id": f"{name}-p", "models": ["m" * (padding + 1)], "health": {"mode": "none"}}
-    payload = {"node_id": name, "resources": [resource], "runtime": {"concurrency": concurrency}}
+    resource: Resource = {"provider_id": f"{name}-p", "models": ["m" * (padding + 1)], "health": {"mode": "none"}}
+    payload: NodeConfigPayload = {"node_id": name, "resources": [resource], "runtime": {"concurrency": concurrency}}
     return Desired(encode(payload, KEY), Revision(revision or concurrency))
 
 

@@ -6,12 +6,13 @@ import logging
 import pytest
 
 from iop_edge.serve.logs import logging_to
+from iop_pb.trees import LogFormat, LogLevel
 
 OWN = logging.getLogger("iop_edge.serve.anything")
 LIBRARY = logging.getLogger("hpack.hpack")
 
 
-def lines(form: str, level: str = "info") -> list[str]:
+def lines(form: LogFormat, level: LogLevel = "info") -> list[str]:
     stream = io.StringIO()
     with logging_to(stream, {"format": form, "level": level}):
         OWN.debug("a detail")
@@ -41,7 +42,7 @@ def test_a_text_log_is_one_line_each_without_control_characters() -> None:
 
 
 @pytest.mark.parametrize(("level", "messages"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
-def test_the_level_is_the_lowest_that_is_written(level: str, messages: int) -> None:
+def test_the_level_is_the_lowest_that_is_written(level: LogLevel, messages: int) -> None:
     assert len(lines("json", level)) == messages
 
 
@@ -58,13 +59,13 @@ def test_a_line_that_cannot_be_written_is_dropped_and_nobody_fails(capsys: pytes
 
 @pytest.mark.contract("CFG-08")
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_what_libraries_print_while_they_send_is_never_logged(form: str) -> None:
+def test_what_libraries_print_while_they_send_is_never_logged(form: LogFormat) -> None:
     assert "s3cr3t" not in "".join(lines(form, "debug"))
 
 
 @pytest.mark.contract("CFG-08")
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_an_exception_is_logged_by_its_type_alone(form: str) -> None:
+def test_an_exception_is_logged_by_its_type_alone(form: LogFormat) -> None:
     stream = io.StringIO()
     with logging_to(stream, {"format": form, "level": "info"}):
         try:
