@@ -13,6 +13,7 @@ import pytest
 from iop_edge.cli.command import ExitCode
 from iop_edge.cli.commands import demo as module
 from iop_edge.cli.commands.demo import SOCKET, DemoError, Stage, make_directory, run_demo
+from iop_edge.cli.files import example
 from tests.e2e.processes import clean_environ, running, session
 from tests.support import PATIENCE, run
 
@@ -86,8 +87,9 @@ def test_long_name_of_the_temporary_directory_leaves_room_for_sockets(
 
 def test_step_that_fails_ends_the_demo_and_leaves_nothing(temp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(temp))
-    monkeypatch.setattr(module, "_CAPACITY", "no such line {}")
-    with pytest.raises(DemoError, match="no such line"):
+    changed = example("edge.yaml").replace("        capacity: 4\n", "        capacity: 5\n")
+    monkeypatch.setattr(module, "example", lambda _: changed)
+    with pytest.raises(DemoError, match=r"revision 1 .*'gpu-a-qwen': 5"):
         run(run_demo(lambda _: None, {}))
     assert list(temp.iterdir()) == []
 

@@ -24,10 +24,6 @@ NODES: Final = ("gpu-a", "gpu-b", "relay")
 SOCKET: Final = "admin.sock"
 PRIVATE: Final = ("--private", "private.yaml")
 
-_CAPACITY: Final = "        capacity: {}"
-_CONCURRENCY: Final = "      concurrency: {}"
-_PROTOCOL: Final = "        protocol_profile: openai_{}"
-
 _PATIENCE_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.05
@@ -82,8 +78,7 @@ async def _play(stage: "Stage") -> None:
 
     tell("\nThe Edge starts, dials each Node and pushes its payload. The Nodes acknowledge.")
     stage.write_config("edge.yaml")
-    overlay = json.dumps(_overlay(stage.admin, addresses, tokens))
-    write_whole(stage.directory / PRIVATE[1], overlay.encode())
+    write_whole(stage.directory / PRIVATE[1], json.dumps(_overlay(stage.admin, addresses, tokens)).encode())
     serve = ("serve", "edge.yaml", *PRIVATE, "--state-dir", "state")
     stage.show(f"$ iop-edge {' '.join(serve)}")
     await stage.start("edge", *serve)
@@ -91,7 +86,7 @@ async def _play(stage: "Stage") -> None:
     await stage.require_in_sync(revision=1, capacity=4)
 
     tell("\nSomebody gives gpu-a more capacity in edge.yaml. What would that cost? Nothing: the change is live.")
-    more = {_CAPACITY.format(4): _CAPACITY.format(8), _CONCURRENCY.format(8): _CONCURRENCY.format(12)}
+    more = {"        capacity: 4": "        capacity: 8", "      concurrency: 8": "      concurrency: 12"}
     stage.write_config("edge.yaml", more)
     changes = ("nodes[gpu-a].providers[gpu-a-qwen].capacity: 4 -> 8", "nodes[gpu-a].runtime.concurrency: 8 -> 12")
     await run("config", "refresh", shows=("applied (dry run)", *changes))
@@ -104,17 +99,23 @@ async def _play(stage: "Stage") -> None:
         raise DemoError("not gpu-a alone got a push")
 
     tell("\nAnother candidate changes the protocol of an adapter. That needs a restart, so nothing is applied.")
-    stage.write_config("restart.yaml", {**more, _PROTOCOL.format("chat"): _PROTOCOL.format("responses")})
+    protocol = {"        protocol_profile: openai_chat": "        protocol_profile: openai_responses"}
+    stage.write_config("restart.yaml", {**more, **protocol})
     change = 'nodes[gpu-b].adapters[vllm-0].protocol_profile: "openai_chat" -> "openai_responses"'
-    candidate = ("config", "refresh", "restart.yaml", *PRIVATE)
-    await run(*candidate, code=ExitCode.RESTART_REQUIRED, shows=("restart required (dry run)", change))
+    await run(
+        *("config", "refresh", "restart.yaml", *PRIVATE),
+        code=ExitCode.RESTART_REQUIRED,
+        shows=("restart required (dry run)", change),
+    )
 
     tell("\nA candidate with two mistakes is rejected, although it should be applied, and both are listed.")
-    misspelt = _CONCURRENCY.format(8).replace("concurrency", "concurency")
-    stage.write_config("wrong.yaml", {_CAPACITY.format(4): _CAPACITY.format(0), _CONCURRENCY.format(8): misspelt})
-    mistakes = ("rejected: 2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]")
-    wrong = ("config", "refresh", "wrong.yaml", *PRIVATE, "--mode", "apply")
-    await run(*wrong, code=ExitCode.REJECTED, shows=mistakes)
+    wrong = {"        capacity: 4": "        capacity: 0", "      concurrency: 8": "      concurency: 8"}
+    stage.write_config("wrong.yaml", wrong)
+    await run(
+        *("config", "refresh", "wrong.yaml", *PRIVATE, "--mode", "apply"),
+        code=ExitCode.REJECTED,
+        shows=("rejected: 2 violations", "did you mean concurrency?", "[field.unknown]", "[value.gte]"),
+    )
     await stage.require_in_sync(revision=2, capacity=8)
 
     tell("\nThis is what runs now.")
@@ -165,27 +166,18 @@ class Stage:
             self._processes[name] = await self._spawn(arguments, environ, asyncio.subprocess.DEVNULL, log)
 
     async def logged(self, name: str, mark: str) -> str:
-        """Wait until a process has written a line, or a JSON log message, that begins with a mark; return the rest.
-
-        Raises:
-            DemoError: the process has ended.
-        """
+        """Wait until a process has logged a line that begins with a mark, and return the rest of the line."""
         while True:
             ended = self._processes[name].returncode
             for line in self.log(name).split("\n")[:-1]:
-                message = str(json.loads(line)["message"]) if line.startswith("{") else line
-                if message.startswith(mark):
-                    return message.removeprefix(mark).strip()
+                if line.startswith(mark):
+                    return line.removeprefix(mark).strip()
             if ended is not None:
                 raise DemoError(f"{name} ended with exit code {ended}; its log ends with:\n{self.log(name)[-2000:]}")
             await self._clock.sleep(_POLL_SECONDS)
 
     async def run(self, *arguments: str, code: ExitCode = ExitCode.FINE, shows: tuple[str, ...]) -> None:
-        """Run a command, show its output, and check it.
-
-        Raises:
-            DemoError: it ended with another exit code, or did not print what it should.
-        """
+        """Run a command, show its output, and check its exit code and what it prints."""
         self.show(f"$ iop-edge {' '.join(arguments)}")
         pipe, both = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
         process = self._processes["command"] = await self._spawn(arguments, {}, pipe, both)
@@ -198,11 +190,7 @@ class Stage:
             raise DemoError(f"the exit code should be {int(code)}, and the output lacks {missing}")
 
     async def require_in_sync(self, revision: int, capacity: int) -> StatusSnapshot:
-        """Wait until every Node runs what it should, and show it.
-
-        Raises:
-            DemoError: the Edge runs another revision, or the provider of gpu-a has another capacity.
-        """
+        """Wait until every Node runs what it should, show it, and check the revision and the capacity of gpu-a."""
         async with AdminClient(self.admin) as client:
             while any(not node.in_sync for node in (await client.status()).nodes):
                 await self._clock.sleep(_POLL_SECONDS)
@@ -257,6 +245,7 @@ def _overlay(admin: str, addresses: Mapping[str, str], tokens: Mapping[str, str]
     nodes["relay"]["providers"] = [{"id": "cloud-claude", **credential}]
     return {
         "listen": {"grpc": None, "admin": admin},
+        "logging": {"format": "text"},
         **{server: {"enabled": False} for server in ("bootstrap", "metrics", "console", "a2a")},
         "openai": {"enabled": False, "provider_auth": {"providers": ["cloud-claude"]}},
         "nodes": list(nodes.values()),
