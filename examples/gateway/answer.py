@@ -1,4 +1,4 @@
-"""What goes back to the client, and what it says of the tokens used."""
+"""The answer to the client, and the tokens that it used."""
 
 import json
 from typing import Any, Final
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Meter:
-    """Counts the tokens of an answer that passes.
+    """Counts the tokens of an answer as it passes through.
 
     A backend that reports its `usage` is believed; of a stream that does not, or was cut, each event counts as a token.
     """
@@ -64,7 +64,7 @@ class Meter:
         self._rest = b""
 
     def see_part(self, part: bytes) -> None:
-        """Look at a part of a stream of events, which may begin and end anywhere."""
+        """Count a part of a stream of events, which may begin and end anywhere."""
         *lines, rest = (self._rest + part).split(b"\n")
         # What is that long reports no usage; to keep it would let a backend fill the memory.
         self._rest = rest if len(rest) <= _LONGEST_LINE else b""
@@ -73,7 +73,7 @@ class Meter:
                 self._see_event(line.removeprefix(b"data:").strip())
 
     def see_whole(self, body: bytes) -> None:
-        """Look at an answer that came whole."""
+        """Count an answer that came in one piece."""
         self._take_usage(body)
         self.is_complete = True
 

@@ -1,4 +1,4 @@
-"""A made-up backend in OpenAI's manner: it says numbers, one by one, so that a lost or doubled one is seen.
+"""A simulated OpenAI-compatible backend: it counts aloud, so that a lost or repeated number is noticed.
 
 `python examples/gateway/backend.py --port 9001` starts one.
 """
@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 Pace = Callable[[], Awaitable[None]]
-"""Waits until the next number may be said."""
+"""Waits until the next number is due."""
 
 
 class Backend:

@@ -1,4 +1,4 @@
-"""The HTTP side that faces the backends."""
+"""HTTP towards the backends."""
 
 import asyncio
 import ssl
@@ -18,21 +18,21 @@ _OWN_HEADERS: Final = {
     "User-Agent": "iop-edge-gateway-example",
 }
 _ABOUT_THE_REQUEST: Final = frozenset({400, 413, 422})
-"""Answers that another backend would give too; any other but 200 speaks of the backend."""
+"""Statuses that another backend would give too. Any other but 200 is a fault of the backend."""
 
 
 class BackendError(Exception):
-    """A backend does not answer as it should. The text holds neither its URL nor its words: both may hold secrets."""
+    """A backend failed. The message holds neither its URL nor its answer: both may hold secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """What the config says of an adapter instance, as far as a request needs it."""
+    """What a request needs to know of an adapter instance."""
 
     base_url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     seconds: float | None
-    """How long a request may take in all; None: as long as it likes."""
+    """The time limit of a request, in seconds; None: no limit."""
 
 
 class Backends:
@@ -53,7 +53,7 @@ class Backends:
         self._read_from: Snapshot | None = None
         self._adapters: dict[tuple[str, str], Adapter] = {}
         self._patience = {"connect": connect_seconds, "read": silence_seconds, "write": silence_seconds}
-        # How many requests there are is for the pool to say. Each has a connection of its own: an idle one that the
+        # The pool limits the number of requests. Each has a connection of its own: an idle one that the
         # backend closes at the wrong moment would look like a backend that fails.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         self._transport = httpx.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False, limits=limits)
@@ -63,17 +63,17 @@ class Backends:
         await self._transport.aclose()
 
     def adapter_of(self, lease: Lease) -> Adapter:
-        """Return the adapter instance that a lease is to be executed with.
+        """Return the adapter instance of a lease.
 
         Raises:
-            BackendError: it is none that speaks HTTP, as one of type `cli` is not.
+            BackendError: it does not speak HTTP, such as one of type `cli`.
         """
         snapshot = self._edge.snapshot
         if snapshot is not self._read_from:
             self._read_from, self._adapters = snapshot, _adapters(snapshot)
         adapter = self._adapters.get((lease.node_id, lease.adapter))
         if adapter is None:
-            raise BackendError("the adapter speaks no HTTP")
+            raise BackendError("the adapter does not speak HTTP")
         return adapter
 
     @asynccontextmanager

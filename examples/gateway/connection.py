@@ -1,4 +1,4 @@
-"""What happens to work whose client goes away."""
+"""Cancels the work for a client that goes away."""
 
 import asyncio
 from collections.abc import Coroutine
