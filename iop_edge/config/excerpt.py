@@ -1,7 +1,7 @@
 """What a report may show of a file: its source lines, masked, and the keys in its findings (CFG-04, CFG-08).
 
-Nothing of a line is shown unless the schema vouches for it, which says as what each scalar of a file is read. Scalars
-that nothing reads stay hidden, and so do comments, tags and anchors.
+A scalar is shown only if the schema vouches for it: some field reads it, and none that may hold a secret. All other
+scalars stay hidden, and so do comments, tags and anchors.
 """
 
 import re
@@ -45,7 +45,7 @@ class Disclosure:
         self._spill = _SecretSpill(document, self._roles)
 
     def findings(self, findings: Collection[Finding]) -> list[Finding]:
-        """Return findings without the keys in them that may be parts of a secret."""
+        """Return findings with those keys withheld that may be parts of a secret."""
         hidden: dict[Finding, str] = {}
         for finding in findings:
             message = self._hidden_key(finding) if finding.rule in _NAMES_KEY else ""
@@ -69,7 +69,7 @@ class Disclosure:
         return _LEFT_OVER if key is None or self._spill.is_behind_secret(key) else _NO_VALUE
 
     def excerpts(self, spans: Iterable[Span]) -> dict[Span, Excerpt]:
-        """Return the masked source lines of spans; a span whose line is better not shown is left out."""
+        """Return the masked source lines of spans; spans of lines of which nothing may be shown are left out."""
         shown: dict[Span, Excerpt | None] = {}
         for number, wanted in groupby(sorted(spans), lambda span: span.line - 1):
             if 0 <= number < len(self._document.lines):
@@ -122,7 +122,7 @@ class Disclosure:
 
 
 class _SecretSpill:
-    """Tells which unknown keys may be what is left of a secret.
+    """Tells which unknown keys may be secrets that have spilled over.
 
     A secret of several lines that is quoted or indented wrongly ends early, and the rest of it may read as keys. An
     unknown key is taken for that where no other key has come since the secret, or where it has no value.
@@ -172,7 +172,7 @@ class _SecretSpill:
         return None if messages else False
 
     def _key_before(self, key: int) -> int | None:
-        """Return the last key before a key, in the order of the text, that is a word of the schema or ought to be."""
+        """Return the key before a key in the order of the text, keys of maps and of unread values left aside."""
         document = self._document
         for number in range(key - 1, 0, -1):
             is_name = document.has(number, KEY) and document.has(number, SCALAR) and not document.is_merge_key(number)

@@ -1,6 +1,6 @@
 """Turns a file with keys and spellings of old releases into the current shape, by edits of its text.
 
-Each step is looked at: a change that would make another config of the file is not made.
+Each step is checked: a change that would alter what the file means is not made.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -115,7 +115,7 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
     """Return a file in the current shape.
 
     A tracked file is checked as the only one of a config, with its references unresolved. An overlay is part of a
-    config: it is only read, and what hangs on the other files stays as it is.
+    config: it is only decoded, and what depends on the other files stays as it is.
     """
     before = decode(source, limits)
     meaning = _meaning_of(before)
@@ -123,7 +123,7 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
         return Migration(source, _check(source, before, limits), is_readable=False)
     document = compose(source, limits)
     steps = _STEPS if not source.private else _STEPS_OF_AN_OVERLAY
-    working = _Working(before, meaning, limits)
+    working = _Working(before, meaning, document, limits)
     for step in steps:
         working.take(step)
     after = working.decoded
@@ -132,7 +132,7 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
         [*_kept(Positions(document, source.name), after, working.refused), *_gone(before)],
         key=lambda violation: (violation.span or Span(source.name), violation.path),
     )
-    # All that a migration takes away of what decoding finds wrong is legacy keys; of them, only so many are listed.
+    # Legacy keys are the only findings that a migration removes, and decoding lists only the first of them.
     total = max(len(lost), before.total - after.total)
     listed = tuple(lost[:MAX_LISTED])
     shown = Disclosure(document).excerpts({violation.span for violation in listed if violation.span})
@@ -147,15 +147,15 @@ def migrate(source: Source, limits: Limits = DEFAULT_LIMITS) -> Migration:
 
 
 class _Working:
-    """A file on its way from step to step."""
+    """A file between the steps of its migration."""
 
-    def __init__(self, decoded: Decoded, meaning: _Meaning, limits: Limits) -> None:
+    def __init__(self, decoded: Decoded, meaning: _Meaning, document: Document, limits: Limits) -> None:
         self.decoded = decoded
         self.refused: list[Change] = []
         self._meaning = meaning
         self._limits = limits
         self._tries = 0
-        self._document = compose(decoded.source, limits)
+        self._document = document
 
     def take(self, step: _Step) -> None:
         """Make the changes of a step that leave the meaning as it is."""
@@ -184,7 +184,7 @@ class _Working:
         return self._make(self._make(made, proposed[:half]), proposed[half:])
 
     def _is_made(self, changes: Iterable[Change]) -> bool:
-        """Make changes to the text that the step was given, unless the file would not mean the same then."""
+        """Make changes to the text that the step was given, unless that alters its meaning."""
         self._tries -= 1
         new = edited(self._document.text, (edit for change in changes for edit in change.edits))
         if new is None:
@@ -200,7 +200,7 @@ class _Working:
 
 
 def _kept(positions: Positions, after: Decoded, refused: Iterable[Change]) -> list[Violation]:
-    """Return what had to stay: changes that were refused, and types whose alias nobody can resolve in this file."""
+    """Return what had to stay: changes that were refused, and aliases of types that this file alone cannot resolve."""
     changes = {change.path: change.what for change in refused}
     words = {path: f"the type {word}" for path, word in _aliased_words(after.tree or {}, table.root())}
     spans = {path: positions.of_key(path) for path in changes} | {path: positions.of_value(path) for path in words}

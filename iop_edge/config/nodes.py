@@ -1,8 +1,8 @@
 """A file as nodes, each with the stretch of text that it takes up.
 
-Loading builds no such graph. It is composed once for a file that there is something to say about: positions, excerpts,
-migration and redacted output all work on it. A fleet has millions of nodes, so a node is a number, and what is known of
-it stands in arrays.
+Loading builds no such graph. A file is composed once if there is something to report about it: positions, excerpts,
+migration and redacted output all work on its nodes. A fleet has millions of them, so a node is a number, and what is
+known of it stands in arrays.
 """
 
 from array import array
@@ -107,7 +107,7 @@ class Document:
         return [pair for pair in self.pairs(mapping) if self.has(pair[0], SCALAR) and not self.is_merge_key(pair[0])]
 
     def items(self, node: Node) -> list[Node]:
-        """Return the items of a list, or a node that is none as the only item."""
+        """Return the items of a list; any other node is its own only item."""
         target = self.target(node)
         return list(self.children(target)) if target is not None and self.has(target, SEQUENCE) else [node]
 
@@ -129,7 +129,7 @@ class Document:
                 waiting += reversed(self.merged(mapping))
 
     def target(self, node: Node) -> Node | None:
-        """Return the node itself, or what it is an alias of; None where that is nothing, or something around it."""
+        """Return the node itself, or what it is an alias of; None if that is missing, or around it."""
         if not self.has(node, ALIAS):
             return node
         target = self.anchors.get(node)
@@ -193,7 +193,7 @@ class Document:
 def compose(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFactory = DEFAULT_PARSER) -> Document:
     """Return the nodes of a file's first document, within the bounds of a load (CFG-10).
 
-    A file that is too large, or no UTF-8 text, has none.
+    A file that is too large, or not UTF-8, has none.
     """
     if len(source.data) > min(limits.max_bytes, _LARGEST):
         return Document("")
@@ -210,14 +210,14 @@ def compose(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFacto
 def _compose(  # noqa: C901, PLR0912, PLR0915 - one loop without calls: it runs once for every node of a fleet
     document: Document, get_event: Callable[[], Any], max_depth: int
 ) -> None:
-    """Take in the nodes of a document, up to where it ends, cannot be read or nests too deep.
+    """Add the nodes of a document, up to where it ends, has a syntax error or nests too deeply.
 
     Raises:
-        YAMLError: there is a syntax error. What came before it is taken in.
+        YAMLError: there is a syntax error. The nodes before it have been added.
     """
     traits, starts, stops, ends = document.traits, document.starts, document.stops, document.ends
     parents, values = document.parents, document.values
-    shared: dict[str, str] = {}  # one object for equal texts, which saves half of the memory
+    shared: dict[str, str] = {}  # one object for equal texts, which saves half the memory
     anchors: dict[str, int] = {}
     number = parent = start = stop = 0
     # The trait of the next node in the innermost collection, and what changes it from one to the next; 0 in a list.
@@ -229,7 +229,7 @@ def _compose(  # noqa: C901, PLR0912, PLR0915 - one loop without calls: it runs 
             event = get_event()
             kind = event.__class__
             if kind in _ENDS:
-                # In block style the end is marked at the token behind it: it ends where its last node does.
+                # A block collection ends where its last node does; the parser marks its end at the next token.
                 is_flow = traits[parent] & FLOW
                 stops[parent] = event.end_mark.index if is_flow else max(stops[parent], stop)
                 ends[parent] = number

@@ -1,6 +1,6 @@
-"""Turns what the steps have found into a report: placed, in the order of the files, source lines masked (CFG-04).
+"""Turns what the steps of a load have found into a report: with positions, in order, source lines masked (CFG-04).
 
-Places and source lines are sought only when something was found, and lines only for a report that somebody reads.
+Positions are looked up only when something was found, and source lines only for a report that is printed.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ def bare_report(problems: Problems) -> Report:
 
 
 class _File:
-    """A file of a config, composed once if something is said of it."""
+    """A file of a config, composed at most once."""
 
     def __init__(self, source: Source, limits: Limits) -> None:
         self._source = source

@@ -107,7 +107,7 @@ def _comments_in(document: Document, first: Node, end: Node) -> Iterator[str]:
 
 
 def _without_run(start: int, stop: int, before: int | None, end: int, document: Document) -> Edit:
-    """Return the edit that takes out pairs that stand next to each other, with one comma."""
+    """Return the edit that removes adjacent pairs, with one comma."""
     comma = _COMMA.match(document.text, stop, end - 1)
     if comma is not None and "#" not in comma.group():
         return _with_line(start, comma.end(), document)
@@ -117,7 +117,7 @@ def _without_run(start: int, stop: int, before: int | None, end: int, document: 
 
 
 def _with_line(start: int, stop: int, document: Document) -> Edit:
-    """Return the edit that takes out a stretch of text, with its lines where nothing else stands on them."""
+    """Return the edit that removes a stretch of text, with its lines if nothing else stands on them."""
     line = document.line_start(start)
     if document.text[line:start].strip() or document.text[stop : document.line_stop(stop)].strip():
         return Edit(start, stop, "")
@@ -155,8 +155,8 @@ def make_lists(document: Document) -> Iterator[Change]:
 class _FormRewrite:
     """Writes one mapping form as a list.
 
-    Only what people write is rewritten well. Anything else (aliases, anchors, keys behind question marks) comes out as
-    another config, and whoever makes the edits has to look whether it does.
+    It handles what people commonly write. Anything else (aliases, anchors, keys behind question marks) comes out as
+    another config, which the caller has to check for.
     """
 
     def __init__(self, document: Document, mapping: Node, form: MappingForm) -> None:
@@ -239,7 +239,7 @@ class _FormRewrite:
         yield from self._shifted(document.starts[key], document.stops[value], shift)
 
     def _described(self, key: Node, value: Node, shift: int) -> Iterator[Edit]:
-        """Give each item its type, and a name where the key alone gave it one."""
+        """Give each item its type, and a name if only the key named it."""
         document = self._document
         items = document.items(value)
         for item in items:
@@ -269,12 +269,12 @@ class _FormRewrite:
         return [*names, f"{self._form.key_field}: {word}"]
 
     def _without(self, start: int, stop: int, instead: str = "") -> Iterator[Edit]:
-        """Take out what stands between two nodes; where that is a comment, it stays, and the edits come to nothing."""
+        """Remove the text between two nodes. A comment there stays, and the change will be refused."""
         if "#" not in self._document.text[start:stop]:
             yield Edit(start, stop, instead)
 
     def _without_key(self, key: Node, stop: int) -> Iterator[Edit]:
-        """Take out a key, with its line unless there is a comment."""
+        """Remove a key, with its line unless there is a comment."""
         document, start = self._document, self._document.starts[key]
         line_stop = document.line_stop(stop)
         behind = document.text[stop:line_stop]

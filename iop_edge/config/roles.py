@@ -1,7 +1,7 @@
-"""As what the nodes of a file are read: which field of the schema a scalar is a value of.
+"""How the nodes of a file are read: which field of the schema a scalar is a value of.
 
-The question is asked for few nodes, so it is answered from a node upwards: as what its parent is read, and the aliases
-of its anchor.
+The question is asked for few nodes, so it is answered bottom-up: a node's role follows from that of its parent, and
+from those of the aliases of its anchor.
 """
 
 from typing import Literal, NamedTuple
@@ -12,10 +12,10 @@ from iop_edge.schema.table import Field, Kind, Message
 
 
 class Role(NamedTuple):
-    """As what a node is read.
+    """How a node is read.
 
-    That is the config itself, the value of a field, an item of its list or map, or an entry: what stands behind a key
-    where the list is written as a mapping. `map_key` is the key of a map's item where the schema calls it harmless.
+    It is the config itself, the value of a field, an item of the field's list or map, or an entry: what stands behind a
+    key where the list is written as a mapping. `map_key` is the key of a map's item, if the schema calls it harmless.
     """
 
     part: Literal["config", "value", "item", "entry"]
@@ -24,7 +24,7 @@ class Role(NamedTuple):
 
     @property
     def message(self) -> Message | None:
-        """The message as which a mapping in this role is read."""
+        """The message that a mapping in this role is read as, if any."""
         if self.field is None:
             return table.root()
         is_message = self.field.is_message if self.part == "value" else self.field.is_message_list
@@ -32,7 +32,7 @@ class Role(NamedTuple):
 
     @property
     def scalar_field(self) -> Field | None:
-        """The field for which a scalar in this role is read."""
+        """The field that a scalar in this role is a value of, if any."""
         message = self.message
         if message is not None:
             return message.fields.get(message.scalar_form)
@@ -48,13 +48,9 @@ class Role(NamedTuple):
         if self.field.kind is Kind.MAP:
             return Role("item", self.field, key if key.lower() in self.field.harmless_keys else "")
         form = self.field.mapping_form
-        if form is None:
-            return None
-        return (
-            Role("value", self.field.message().fields[form.value_field])
-            if form.value_field
-            else Role("entry", self.field)
-        )
+        if form is not None and form.value_field:
+            return Role("value", self.field.message().fields[form.value_field])
+        return Role("entry", self.field) if form is not None else None
 
     def of_item(self) -> "Role | None":
         """Return the role of an item, if a list in this role is read."""
@@ -69,24 +65,24 @@ class Roles:
         self._document = document
         self._known: dict[int, tuple[Role, ...]] = {}
         self._aliased: dict[int, set[Role]] = {}
-        # Backwards: all aliases of what is around an alias stand behind it, so that its roles are all known.
+        # Backwards: whatever aliases bring roles to the nodes around an alias stand behind it, and are done already.
         for alias in reversed(document.anchors):
             target = document.target(alias)
             if target is not None:
                 self._aliased.setdefault(target, set()).update(self.of(alias))
 
     def of(self, number: int) -> tuple[Role, ...]:
-        """Return as what a node is read; nothing for keys, and for what is passed over."""
+        """Return the roles of a node; none for keys, and for what no field reads."""
         known = self._known.get(number)
         if known is None:
             own = self._own(number)
-            known = (*own, *self._aliased.get(number, ())) if number in self._aliased else own
+            known = tuple(dict.fromkeys([*own, *self._aliased[number]])) if number in self._aliased else own
             if not self._document.has(number, SCALAR):
                 self._known[number] = known
         return known
 
     def messages(self, number: int) -> list[Message]:
-        """Return the messages as which a mapping is read."""
+        """Return the messages that a mapping is read as."""
         return [role.message for role in self.of(number) if role.message is not None]
 
     def name_fields(self, number: int) -> bool:
