@@ -1,13 +1,16 @@
-"""Encodes trees as the binary messages that they stand for.
+"""Encodes trees as the messages that they stand for: binary, and for a whole config in protobuf's JSON too.
 
-It comes to the bytes of the message that `messages.build` makes of the tree, for a tenth of what it costs to build that
-and have the message library encode it. Equal trees give equal bytes: fields go by number, entries of maps by key.
+The bytes are those of the message that `messages.build` makes of the tree, at a tenth of the cost of building it and
+having the message library encode it. Equal trees give equal bytes: fields go by number, entries of maps by key.
 """
 
+import json
 import struct
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
+
+import betterproto2
 
 from iop_edge.schema import table
 from iop_edge.schema.messages import members, message_class
@@ -28,6 +31,26 @@ _UNSIGNED: Final = (1 << 64) - 1
 def encode_tree(tree: ReadTree, message: table.Message) -> bytes:
     """Encode a tree whose values have been checked against the field table."""
     return _encoder(message.name)(tree)
+
+
+def config_bytes(tree: ReadTree) -> bytes:
+    """Return a normalized config as a binary EdgeConfig, secrets included; equal trees give equal bytes."""
+    return encode_tree(tree, table.root())
+
+
+def config_json(tree: ReadTree) -> bytes:
+    """Return a normalized config in protobuf's JSON, secrets included; equal trees give equal bytes."""
+    message = message_class(table.root().name).parse(config_bytes(tree))
+    return f"{json.dumps(proto_json(message), indent=2)}\n".encode()
+
+
+def proto_json(message: betterproto2.Message) -> dict[str, Any]:
+    """Return a message in protobuf's JSON, with the field names of the proto, which every reader of that JSON accepts.
+
+    The other standard spelling, lower camel case, does not work: the generated code turns `a2a` into `a2A`, which
+    readers refuse. A casing is a function from name to name; the identity is not among those that have a name.
+    """
+    return message.to_dict(casing=cast("betterproto2.Casing", str))
 
 
 @cache

@@ -85,6 +85,12 @@ def holds_reference(text: str) -> bool:
     return "${" in text or "$$" in text
 
 
+def is_bare(text: str) -> bool:
+    """Tell whether a text is one reference without a default, and nothing else: it holds no secret itself."""
+    match = _DOLLAR.fullmatch(text)
+    return match is not None and (match["env"] or match["file"]) is not None and match["default"] is None
+
+
 def parse(text: str) -> tuple[Part, ...]:
     """Split a text into its references and the literal texts between them; `$$` is read as `$`.
 

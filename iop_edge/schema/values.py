@@ -13,6 +13,7 @@ from typing import Any, Final, Union
 
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path, Step
+from iop_edge.schema.references import is_bare
 
 Tree = dict[str, Any]
 """A message: field name to str, int, float, bool, dict or list of these."""
@@ -35,8 +36,7 @@ class Reference:
 
     def __repr__(self) -> str:
         # Text around a reference, and the default in one, may be the secret itself.
-        is_bare = self.text.startswith("${") and self.text.find("}") == len(self.text) - 1
-        return f"Reference({self.text if is_bare and ':-' not in self.text else '...'})"
+        return f"Reference({self.text if is_bare(self.text) else '...'})"
 
 
 ReferenceTree = Mapping[Step, Union[Reference, "ReferenceTree"]]

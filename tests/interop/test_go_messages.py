@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from iop_edge.schema.export import proto_json
+from iop_edge.schema.encoding import proto_json
 from tests.interop import generated, official
 from tests.interop.samples import Sample, samples
 

@@ -5,7 +5,7 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from iop_edge.schema.export import proto_json
+from iop_edge.schema.encoding import proto_json
 from iop_pb.google.protobuf import FieldMask
 from iop_pb.iop.config.v1 import A2A, EdgeConfig
 from tests.interop import generated, official

@@ -115,7 +115,7 @@ def config_export(arguments: argparse.Namespace, console: Console) -> ExitCode:
     `json` is protobuf's JSON.
     """
     from iop_edge.cli.files import write_whole
-    from iop_edge.schema.export import config_bytes, config_json
+    from iop_edge.schema.encoding import config_bytes, config_json
 
     encode = config_json if arguments.format == "json" else config_bytes
     write_whole(arguments.with_secrets, encode(_load(arguments, console).tree))

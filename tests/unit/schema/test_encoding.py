@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from iop_edge.schema import export
+from iop_edge.schema import encoding
 from iop_edge.schema.messages import config_message
 from iop_edge.schema.values import Tree
 from iop_pb.iop.config.v1 import EdgeConfig
@@ -18,12 +18,12 @@ def _with_headers(*headers: tuple[str, Any]) -> Tree:
 
 def test_bytes_are_the_whole_config() -> None:
     tree = full_tree()
-    assert EdgeConfig.parse(export.config_bytes(tree)) == config_message(tree)
+    assert EdgeConfig.parse(encoding.config_bytes(tree)) == config_message(tree)
 
 
 def test_json_has_the_standard_form_of_protobuf() -> None:
     tree = full_tree()
-    document = json.loads(export.config_json(tree))
+    document = json.loads(encoding.config_json(tree))
     provider = document["nodes"][0]["providers"][0]
     assert provider["queue_timeout_ms"] == str(tree["nodes"][0]["providers"][0]["queue_timeout_ms"])
     assert provider["category"].startswith("PROVIDER_CATEGORY_")
@@ -31,6 +31,6 @@ def test_json_has_the_standard_form_of_protobuf() -> None:
     assert set(document) == set(tree)
 
 
-@pytest.mark.parametrize("form", [export.config_bytes, export.config_json])
+@pytest.mark.parametrize("form", [encoding.config_bytes, encoding.config_json])
 def test_order_of_map_keys_changes_no_byte(form: Any) -> None:
     assert form(_with_headers(("a", "1"), ("b", "2"))) == form(_with_headers(("b", "2"), ("a", "1")))
