@@ -13,7 +13,7 @@ from iop_edge import Edge, Lease, Snapshot
 def test_an_adapter_that_speaks_no_http_is_a_backend_that_fails() -> None:
     config = {"nodes": [{"id": "n", "adapters": [{"name": "agent", "type": "cli", "profile": "codex"}]}]}
     backends = Backends(cast("Edge", SimpleNamespace(snapshot=Snapshot(config))))
-    with pytest.raises(BackendError, match="no HTTP"):
+    with pytest.raises(BackendError, match="does not speak HTTP"):
         backends.adapter_of(cast("Lease", SimpleNamespace(node_id="n", adapter="agent")))
 
 
