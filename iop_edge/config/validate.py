@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Final
 
 from iop_edge.config import constraints
-from iop_edge.config.headers import MESSAGE_HEADERS, PRINCIPAL_HEADER
 from iop_edge.config.inventory import Choice, InstanceEntry, Inventory, NodeEntry, address_of, placed, section, take
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import Problem, Problems, ambiguous, invalid, known, not_found, required, told
@@ -28,6 +27,17 @@ _MOST_LISTED: Final = 10
 # A search for similar names is slow: it helps with a few slips, not with a thousand.
 _MOST_SLIPS: Final = 20
 _MOST_COMPARED: Final = 2000
+
+PRINCIPAL_HEADER: Final = "authorization"
+"""The header that carries a principal's own token, in lower case (VAL-12)."""
+
+# fmt: off
+_MESSAGE_HEADERS: Final = frozenset((
+    "connection", "content-length", "expect", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+))
+# fmt: on
+"""Headers, in lower case, that belong to one message or connection: none of them can carry a token."""
 
 
 def validate(config: Tree, problems: Problems) -> None:
@@ -272,7 +282,7 @@ def _check_provider_auth(auth: ReadTree, path: Path, inventory: Inventory, probl
         if field == "from_header" and name == PRINCIPAL_HEADER:
             message = "this header carries the principal's own token, which never leaves the Edge"
             problems.add(Problem(rule, path.child(field), message, hint))
-        if name in MESSAGE_HEADERS:
+        if name in _MESSAGE_HEADERS:
             problems.add(Problem(rule, path.child(field), no_carrier, hint))
     identities = auth.get("providers")
     for index, identity in enumerate(identities if isinstance(identities, list) else ()):

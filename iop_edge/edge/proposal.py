@@ -1,7 +1,8 @@
 """What a candidate would do to an Edge: one planner behind dry run and apply (REF-06)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
 
 from iop_edge.config.pipeline import snapshot_of
 from iop_edge.config.snapshot import Snapshot
@@ -14,7 +15,10 @@ from iop_edge.refresh.plan import Plan, plan
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport, RefreshOptions, RefreshResult, Status
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.references import FileReference, parse
-from iop_edge.schema.values import ReadTree, Reference, below
+from iop_edge.schema.values import Reference, below
+
+if TYPE_CHECKING:
+    from iop_pb import trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,32 +149,30 @@ def with_reloaded_tls(running: Snapshot, candidate: Snapshot) -> Snapshot:
     another text inline, is a change like any other.
     """
     tree = running.tree
-    listen = _reloaded(tree["listen"], candidate.tree["listen"], _same_files(running, candidate, "listen"))
-    theirs = {node["id"]: node for node in nodes(candidate)}
-    ours = nodes(running)
-    reloaded = [
-        _reloaded(node, theirs.get(node["id"], {}), _same_files(running, candidate, "nodes", node["id"]))
-        for node in ours
-    ]
-    if listen is tree["listen"] and all(new is old for new, old in zip(reloaded, ours, strict=True)):
-        return running
-    return Snapshot({**tree, "listen": listen, **({"nodes": reloaded} if reloaded else {})}, running.references)
+    listen, nodes_now = tree["listen"], {node["id"]: node for node in nodes(candidate)}
+    tls = _reloaded(running, candidate, listen["tls"], candidate.tree["listen"]["tls"], "listen")
+    reloaded: list[trees.Node] = []
+    for node in nodes(running):
+        theirs = nodes_now.get(node["id"], node)["tls"]
+        reloaded.append({**node, "tls": _reloaded(running, candidate, node["tls"], theirs, "nodes", node["id"])})
+    new: trees.EdgeConfig = {**tree, "listen": {**listen, "tls": tls}}
+    if reloaded:
+        new["nodes"] = reloaded
+    return running if new == tree else Snapshot(new, running.references)
 
 
-def _reloaded(owner: ReadTree, candidate: ReadTree, same_files: Collection[str]) -> ReadTree:
-    ours, theirs = owner.get("tls"), candidate.get("tls")
-    if not ours or not theirs or ours == theirs:
-        return owner
-    return {**owner, "tls": {**ours, **{name: theirs[name] for name in same_files}}}
-
-
-def _same_files(running: Snapshot, candidate: Snapshot, *owner: str) -> Collection[str]:
-    """Return the names of the TLS texts that both configs take from the same files."""
-    ours, theirs = (below(each.references.tree, *owner, "tls") for each in (running, candidate))
-    return [
-        str(name)
-        for name, found in ours.items()
+def _reloaded(
+    running: Snapshot, candidate: Snapshot, ours: "trees.Tls", theirs: "trees.Tls", *owner: str
+) -> "trees.Tls":
+    """Return our TLS texts, with those of the candidate that both configs take from the same file."""
+    if ours == theirs:
+        return ours
+    written, others = (below(each.references.tree, *owner, "tls") for each in (running, candidate))
+    files = {
+        name
+        for name, found in written.items()
         if isinstance(found, Reference)
-        and found == theirs.get(name)
+        and found == others.get(name)
         and any(isinstance(part, FileReference) for part in parse(found.text))
-    ]
+    }
+    return cast("trees.Tls", {**ours, **{name: text for name, text in theirs.items() if name in files}})

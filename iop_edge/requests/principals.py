@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
-from iop_edge.config.headers import PRINCIPAL_HEADER
+from iop_edge.config.validate import PRINCIPAL_HEADER
 from iop_edge.errors import RequestRefusedError
 from iop_edge.ids import PrincipalRef, TokenRef
 from iop_edge.requests.facts import RequestFacts

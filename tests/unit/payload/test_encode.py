@@ -23,6 +23,12 @@ def encoded(config: Tree, key: bytes = KEY) -> EncodedPayload:
     return encode(payload_tree(Snapshot(config), "n"), key)
 
 
+def test_the_message_of_one_node_is_built_without_the_others() -> None:
+    config = fleet()
+    config["nodes"].append({"id": "m", "alias": object()})  # no message could hold this
+    assert node_payload(Snapshot(config), "n").node_id == "n"
+
+
 @pytest.mark.contract("PAY-01")
 def test_equal_configs_give_equal_bytes_in_whatever_order_they_are_written() -> None:
     shuffled = copy.deepcopy(fleet())
