@@ -22,13 +22,12 @@ from yaml.events import (
 )
 
 from iop_edge.config import scalars
-from iop_edge.config.events import ALIASES, DEFAULT_PARSER, Event, EventReader, ParserFactory
+from iop_edge.config.events import ALIASES, DEFAULT_PARSER, MERGE_KEY, Event, EventReader, ParserFactory
 from iop_edge.config.findings import Findings, StopReading, Trail
 from iop_edge.config.mappings import (
     ANY_FIELD,
     CASELESS_KEYS,
     MAP_KEYS,
-    MERGE_KEY,
     KeyRule,
     MappingReader,
     Merge,

@@ -12,6 +12,7 @@ nothing that was read before.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol
 
 from yaml.events import (
@@ -50,8 +51,9 @@ _LARGE_PART: Final = 0.10
 _FREE_PASSED: Final = 100_000
 _PASSED_TO_READ: Final = 10
 
+MERGE_KEY: Final = "<<"
 STARTS: Final[frozenset[Any]] = frozenset({MappingStartEvent, SequenceStartEvent})
-_ENDS: Final[frozenset[Any]] = frozenset({MappingEndEvent, SequenceEndEvent})
+ENDS: Final[frozenset[Any]] = frozenset({MappingEndEvent, SequenceEndEvent})
 
 _SLASH_ESCAPE: Final = rb"\/"
 _ESCAPED_SLASH: Final = re.compile(r"(?:[^\\]|\\[^/])*\\/", re.DOTALL)
@@ -152,28 +154,23 @@ PYTHON_PARSER: Final[ParserFactory] = PythonParser
 DEFAULT_PARSER: Final[ParserFactory] = C_PARSER or PYTHON_PARSER
 
 
+@dataclass(slots=True)
 class Recording:
     """The events of an anchored node, a stretch of what was recorded; without a `stop` as long as the node goes on."""
 
-    __slots__ = ("events", "start", "stop")
-
-    def __init__(self, events: list[Event], start: int) -> None:
-        self.events = events
-        self.start = start
-        self.stop: int | None = None
+    events: list[Event]
+    start: int
+    stop: int | None = None
 
 
+@dataclass(slots=True)
 class BoundAlias:
     """An alias together with what it stands for; None where that is nothing, which has been reported."""
 
-    __slots__ = ("recording", "start_mark")
-
-    anchor: Final = None
-    tag: Final = None
-
-    def __init__(self, start_mark: Position, recording: Recording | None) -> None:
-        self.start_mark = start_mark
-        self.recording = recording
+    start_mark: Position
+    recording: Recording | None
+    anchor: ClassVar = None
+    tag: ClassVar = None
 
 
 ALIASES: Final[frozenset[Any]] = frozenset({AliasEvent, BoundAlias})
@@ -205,7 +202,7 @@ class EventReader:
             kind = event.__class__
             if kind is AliasEvent:
                 self.bind(event, trail)
-            elif kind in _ENDS:
+            elif kind in ENDS:
                 level -= 1
             elif event.anchor is not None:
                 self.record(event, trail)
@@ -226,7 +223,7 @@ class EventReader:
         level = depth(trail)
         while unfinished:
             kind = event.__class__
-            if kind in _ENDS:
+            if kind in ENDS:
                 level -= 1
             elif kind is AliasEvent:
                 event = self.bind(event, trail)

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from iop_edge.config.events import MERGE_KEY
 from iop_edge.config.findings import Finding
 from iop_edge.config.mappings import is_ignored, is_one_word, known_keys, may_hold_value, names_secret
-from iop_edge.config.nodes import ALIAS, ANCHORED, KEY, MAPPING, MERGE_KEY, SCALAR, SEQUENCE, TAGGED, Document
+from iop_edge.config.nodes import ALIAS, ANCHORED, KEY, MAPPING, SCALAR, SEQUENCE, TAGGED, Document
 from iop_edge.config.roles import Roles
 from iop_edge.errors import Excerpt, Span
 from iop_edge.schema.redact import is_secret, reveals

@@ -9,15 +9,13 @@ from typing import Final, NamedTuple
 
 from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
-from iop_edge.config.events import ALIASES, BoundAlias, Event, EventReader, Recording
+from iop_edge.config.events import ALIASES, MERGE_KEY, BoundAlias, Event, EventReader, Recording
 from iop_edge.config.findings import Findings, Trail
 from iop_edge.config.scalars import is_null
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.redact import is_key_like
 from iop_edge.schema.table import Kind, Message
-
-MERGE_KEY: Final = "<<"
 
 ANY_FIELD: Final = ""
 

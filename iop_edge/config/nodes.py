@@ -16,20 +16,16 @@ from yaml.error import YAMLError
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
-    MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
-    SequenceEndEvent,
     SequenceStartEvent,
     StreamEndEvent,
 )
 
-from iop_edge.config.events import DEFAULT_PARSER, ParserFactory
+from iop_edge.config.events import DEFAULT_PARSER, ENDS, MERGE_KEY, ParserFactory
 from iop_edge.config.scalars import is_null
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.config.texts import LINE_BREAK, without_bom
-
-MERGE_KEY: Final = "<<"
 
 # The traits of a node, as bits of one number.
 SCALAR: Final = 1
@@ -48,7 +44,6 @@ _LARGEST: Final = 2**32 - 1
 """The most characters whose offsets the arrays can hold."""
 
 _COLLECTION: Final = MAPPING | SEQUENCE
-_ENDS: Final[frozenset[Any]] = frozenset({MappingEndEvent, SequenceEndEvent})
 _BLOCK_STYLES: Final = frozenset("|>")
 
 
@@ -228,7 +223,7 @@ def _compose(  # noqa: C901, PLR0912, PLR0915 - one loop without calls: it runs 
         while True:
             event = get_event()
             kind = event.__class__
-            if kind in _ENDS:
+            if kind in ENDS:
                 # A block collection ends where its last node does; the parser marks its end at the next token.
                 is_flow = traits[parent] & FLOW
                 stops[parent] = event.end_mark.index if is_flow else max(stops[parent], stop)
