@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 from iop_edge.config.marks import INVALID, Sourced
 from iop_edge.config.problems import Problem, Problems, known, told
+from iop_edge.rules import Rule
 from iop_edge.schema import table
 from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import Path
@@ -87,7 +88,7 @@ class _Shorthands:
         if "adapter" in provider:
             message = f'{", ".join(map(told, written))} beside "adapter"'
             hint = 'set this on the adapter instance, or leave "adapter" out'
-            self._problems.add(Problem("provider.shorthand", path.child(written[0]), message, hint))
+            self._problems.add(Problem(Rule.PROVIDER_SHORTHAND, path.child(written[0]), message, hint))
             return
         identity = provider.get("id")
         if not self._can_name(identity, path, moves) or not self._can_have_a_backend(provider, path, written[0]):
@@ -111,7 +112,7 @@ class _Shorthands:
         if place not in moves:
             message = f"an adapter instance is named {told(identity)}, as the one of this provider's fields would be"
             other = self._path.child("adapters").index(place).child("name")
-            self._problems.add(Problem("id.duplicate", path.child("id"), message, other=other))
+            self._problems.add(Problem(Rule.ID_DUPLICATE, path.child("id"), message, other=other))
         return False
 
     def _can_have_a_backend(self, provider: Tree, path: Path, name: str) -> bool:
@@ -121,7 +122,7 @@ class _Shorthands:
         if needed:
             message = f'a provider of type {word} has no "{needed[0]}" of its own'
             hint = f'give the Node an adapter instance of type {word}, and name it in "adapter"'
-            self._problems.add(Problem("provider.shorthand", path.child(name), message, hint))
+            self._problems.add(Problem(Rule.PROVIDER_SHORTHAND, path.child(name), message, hint))
         return not needed
 
 
@@ -171,7 +172,7 @@ def _label(node: Tree, path: Path, problems: Problems) -> None:
                 f"adapter instance {told(instance['name'])} has no label, and is {alias} here but {first[0]} elsewhere"
             )
             hint = 'set "provider" on the adapter instance'
-            problems.add(Problem("adapter.label", where, message, hint, other=first[1]))
+            problems.add(Problem(Rule.ADAPTER_LABEL, where, message, hint, other=first[1]))
 
 
 def _aliases(node: Tree, path: Path) -> Iterable[tuple[Tree, str, Path]]:

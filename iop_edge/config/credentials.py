@@ -9,6 +9,7 @@ from typing import Any, Final
 from iop_edge.config.findings import Trail, to_path
 from iop_edge.config.marks import Sourced
 from iop_edge.config.problems import Problem, Problems
+from iop_edge.rules import Rule
 from iop_edge.schema.formats import FORMATS
 from iop_edge.schema.redact import has_default, is_secret, may_hold_secret, reveals
 from iop_edge.schema.table import Field, Kind, Message
@@ -24,7 +25,7 @@ def check(tree: Tree, message: Message, layer: int, problems: Problems) -> None:
     _search(tree, message, None, found)
     for trail, field in found:
         what = "a credential in the URL" if field.format == "http_url" else "a credential"
-        problem = Problem("credential.tracked", to_path(trail), f"a tracked file holds {what}", _HINT, layer=layer)
+        problem = Problem(Rule.CREDENTIAL_TRACKED, to_path(trail), f"a tracked file holds {what}", _HINT, layer=layer)
         problems.add(problem)
 
 

@@ -12,6 +12,7 @@ from iop_edge.config.pipeline import check_sources, load_sources
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import DEFAULT_LIMITS, Source
 from iop_edge.errors import ConfigError, Report, Span, Violation
+from iop_edge.rules import Rule
 from iop_edge.schema.references import ReferenceFailure, Resolver
 
 STDIN: Final = "-"
@@ -164,7 +165,7 @@ def _read_referenced(target: Path) -> bytes:
 
 
 def _unreadable(name: str, error: OSError) -> Violation:
-    rule = "file.missing" if isinstance(error, FileNotFoundError | NotADirectoryError) else "file.unreadable"
+    rule = Rule.FILE_MISSING if isinstance(error, FileNotFoundError | NotADirectoryError) else Rule.FILE_UNREADABLE
     return Violation(rule, "", Span(name), f"the file cannot be read: {_why(error)}")
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from iop_edge.config.marks import INVALID, UNSET, fill_gaps
 from iop_edge.config.problems import Problem, Problems
+from iop_edge.rules import Rule
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import Tree
@@ -149,7 +150,7 @@ class _Merger:
 
     def _conflict(self, first: Part, second: Part) -> None:
         problem = Problem(
-            rule="layer.conflict",
+            rule=Rule.LAYER_CONFLICT,
             path=second.path,
             message="two tracked files set this differently",
             hint="set it in one of them, or in a private overlay",

@@ -23,12 +23,13 @@ from iop_edge.config.rewrites import make_lists, name_instances, remove_legacy, 
 from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.config.texts import BOM
 from iop_edge.errors import MAX_LISTED, Excerpt, Report, Span, Violation
+from iop_edge.rules import Rule
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.table import Kind, Message
 from iop_edge.schema.values import ReadTree, Tree
 
-_LEGACY: Final = "field.legacy"
+_LEGACY: Final = Rule.FIELD_LEGACY
 """The rule of the keys that are refused, and removed by a migration."""
 
 _FEWEST_TRIES: Final = 24
@@ -75,7 +76,7 @@ def _name_instances(document: Document, meaning: _Meaning) -> Iterator[Change]:
 
 
 def _resolve_aliases(document: Document, meaning: _Meaning) -> Iterator[Change]:
-    if "adapter.label" in meaning.broken:  # which label an instance has is unknown: it would be lost with the alias
+    if Rule.ADAPTER_LABEL in meaning.broken:  # which label an instance has is unknown: it would be lost with the alias
         return iter(())
     return resolve_aliases(document, meaning.written, meaning.normalized, meaning.moves.made)
 
@@ -205,7 +206,7 @@ def _kept(positions: Positions, after: Decoded, refused: Iterable[Change]) -> li
     words = {path: f"the type {word}" for path, word in _aliased_words(after.tree or {}, table.root())}
     spans = {path: positions.of_key(path) for path in changes} | {path: positions.of_value(path) for path in words}
     return [
-        Violation("migrate.kept", str(path), spans[path], f"{what} stays as it is", "change it by hand")
+        Violation(Rule.MIGRATE_KEPT, str(path), spans[path], f"{what} stays as it is", "change it by hand")
         for path, what in {**changes, **words}.items()
     ]
 

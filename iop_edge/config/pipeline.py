@@ -18,6 +18,7 @@ from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.config.validate import validate
 from iop_edge.config.warnings import warn
 from iop_edge.errors import ConfigError, Report, Violation
+from iop_edge.rules import Rule
 from iop_edge.schema import table
 from iop_edge.schema.references import Resolver
 from iop_edge.schema.values import References, Tree, inherited
@@ -141,7 +142,7 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
 def _surplus(source: Source, limits: Limits) -> Decoded:
     """Return what there is to say of the first file that is too many."""
     findings = Findings()
-    findings.add_whole("layer.limit", f"a config has at most {limits.max_layers} files", "put some of them together")
+    findings.add_whole(Rule.LAYER_LIMIT, f"a config has at most {limits.max_layers} files", "put some of them together")
     return Decoded(source, None, findings.in_order(), findings.total)
 
 

@@ -15,6 +15,7 @@ from iop_edge.config.marks import INVALID, UNRESOLVED, Sourced
 from iop_edge.config.positions import Moves
 from iop_edge.config.problems import Problem, Problems
 from iop_edge.config.scalars import ScalarError, from_text
+from iop_edge.rules import Rule
 from iop_edge.schema import table
 from iop_edge.schema.paths import Step
 from iop_edge.schema.redact import is_secret
@@ -181,7 +182,7 @@ def _resolve_map(field: Field, run: "_Run", entries: dict[str, Any], trail: Trai
     for key, value in entries.items():
         here = (trail, key, True)
         if "${" in key:
-            run.fail("reference.not_allowed", here, "no reference is allowed in a key")
+            run.fail(Rule.REFERENCE_NOT_ALLOWED, here, "no reference is allowed in a key")
         else:
             resolved[key] = run.sourced(value, field, here) if value.__class__ is Sourced else value
     return resolved
@@ -214,12 +215,12 @@ class _Run:
         except ReferenceSyntaxError as error:
             key = str(trail[1]) if trail is not None and trail[2] else ""
             is_hidden = field.masked or is_secret(field, value.reference, key)
-            return self.fail("reference.syntax", trail, str(error), error.blind_hint if is_hidden else error.hint)
+            return self.fail(Rule.REFERENCE_SYNTAX, trail, str(error), error.blind_hint if is_hidden else error.hint)
         if all(isinstance(part, str) for part in parts):
             return self._typed("".join(map(str, parts)), field, trail, "the text")
         if not field.takes_references:
             what = "an identity" if field.identity else "the name of something else"
-            return self.fail("reference.not_allowed", trail, f"no reference is allowed in {what}", "write it out")
+            return self.fail(Rule.REFERENCE_NOT_ALLOWED, trail, f"no reference is allowed in {what}", "write it out")
         if self._resolver is None:
             return value
         texts = [self._part(part, value.base_dir, trail, self._resolver) for part in parts]
@@ -234,7 +235,7 @@ class _Run:
         try:
             return lookup(part, base_dir, resolver)
         except ReferenceFailure as failure:
-            self.fail("reference.missing", trail, f"{part}: {failure}")
+            self.fail(Rule.REFERENCE_MISSING, trail, f"{part}: {failure}")
             return None
 
     def _typed(self, text: str, field: Field, trail: Trail, what: str) -> Any:

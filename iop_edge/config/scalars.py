@@ -12,6 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from iop_edge.rules import Rule
 from iop_edge.schema.redact import is_secret
 from iop_edge.schema.table import INT_RANGES, EnumType, Field, Kind
 from iop_edge.schema.values import REDACTED
@@ -173,7 +174,7 @@ def _read_string(scalar: _Scalar) -> str:
     if not looks:
         return text
     hint = f'write it in quotes: "{text}"' if scalar.may_be_shown else "write it in quotes"
-    raise ScalarError("field.type", f"must be text, got {scalar.shown(looks)}", hint)
+    raise ScalarError(Rule.FIELD_TYPE, f"must be text, got {scalar.shown(looks)}", hint)
 
 
 def _read_bool(scalar: _Scalar) -> bool:
@@ -182,7 +183,7 @@ def _read_bool(scalar: _Scalar) -> bool:
     word = scalar.text.lower()
     meant = word if word in BOOLS else _MEANT_BOOL.get(word)
     raise ScalarError(
-        "field.type",
+        Rule.FIELD_TYPE,
         f"must be true or false, got {scalar.shown('something else')}",
         f"write {meant}, without quotes" if meant else "",
     )
@@ -192,10 +193,12 @@ def _read_integer(scalar: _Scalar) -> int:
     text = scalar.text
     if not scalar.plain or not _INTEGER.fullmatch(text):
         shown = scalar.shown("something else")
-        raise ScalarError("field.type", f"must be a whole number, got {shown}", _integer_hint(scalar))
+        raise ScalarError(Rule.FIELD_TYPE, f"must be a whole number, got {shown}", _integer_hint(scalar))
     low, high = INT_RANGES[scalar.field.kind.value]
     if len(text) > _LONGEST_INTEGER or not low <= int(text) <= high:
-        raise ScalarError("value.range", f"must be between {low} and {high}, got {scalar.shown('a number beyond it')}")
+        raise ScalarError(
+            Rule.VALUE_RANGE, f"must be between {low} and {high}, got {scalar.shown('a number beyond it')}"
+        )
     return int(text)
 
 
@@ -204,10 +207,12 @@ def _read_number(scalar: _Scalar) -> float:
     is_number = _NUMBER.fullmatch(text) is not None
     if not scalar.plain or not is_number:
         hint = "write it without quotes" if is_number else ""
-        raise ScalarError("field.type", f"must be a number, got {scalar.shown('something else')}", hint)
+        raise ScalarError(Rule.FIELD_TYPE, f"must be a number, got {scalar.shown('something else')}", hint)
     value = float(text) if len(text) <= _LONGEST_NUMBER else math.inf
     if not math.isfinite(value):
-        raise ScalarError("value.range", f"must be a finite number, got {scalar.shown('a number beyond all bounds')}")
+        raise ScalarError(
+            Rule.VALUE_RANGE, f"must be a finite number, got {scalar.shown('a number beyond all bounds')}"
+        )
     return value
 
 
@@ -216,7 +221,7 @@ def _read_word(scalar: _Scalar) -> str:
     word = normal_word(scalar.field, scalar.text)
     if word in enum.words or word in enum.aliases:
         return word
-    raise ScalarError("value.enum", f"must be one of {_words(enum)}, got {scalar.shown('another word')}")
+    raise ScalarError(Rule.VALUE_ENUM, f"must be one of {_words(enum)}, got {scalar.shown('another word')}")
 
 
 def _other_reading(text: str) -> str:
@@ -240,9 +245,9 @@ def _integer_hint(scalar: _Scalar) -> str:
 
 
 def _unshown(field: Field, rule: str) -> str:
-    if rule == "value.enum":
+    if rule == Rule.VALUE_ENUM:
         return f"must be one of {_words(field.enum())}"
-    if rule == "value.range" and field.kind.is_integer:
+    if rule == Rule.VALUE_RANGE and field.kind.is_integer:
         low, high = INT_RANGES[field.kind.value]
         return f"must be between {low} and {high}"
     return f"must be {expectation(item_field(field))}"

@@ -9,6 +9,7 @@ from yaml.error import MarkedYAMLError, YAMLError
 
 from iop_edge.config.findings import Findings, StopReading
 from iop_edge.config.source import Limits, Source
+from iop_edge.rules import Rule
 
 BOM: Final = codecs.BOM_UTF8
 _PRINTABLE_ASCII: Final = bytes((0x09, 0x0A, 0x0D, *range(0x20, 0x7F)))
@@ -75,24 +76,26 @@ def check_bytes(source: Source, limits: Limits, findings: Findings) -> None:
         StopReading: it is not; the finding says where.
     """
     if len(source.data) > limits.max_bytes:
-        findings.add_whole("yaml.size", f"the file has {len(source.data)} bytes; at most {limits.max_bytes} are read")
+        findings.add_whole(
+            Rule.YAML_SIZE, f"the file has {len(source.data)} bytes; at most {limits.max_bytes} are read"
+        )
         raise StopReading
     data = without_bom(source.data)
     if is_printable_ascii(data):
         return
     if data.startswith(_UTF16_MARKS):
-        raise findings.stop("yaml.encoding", None, TextPosition(0, 0), "the file is not UTF-8", "save it as UTF-8")
+        raise findings.stop(Rule.YAML_ENCODING, None, TextPosition(0, 0), "the file is not UTF-8", "save it as UTF-8")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         place = position_of(before, len(before))
-        raise findings.stop("yaml.encoding", None, place, "the file is not UTF-8 here", "save it as UTF-8") from None
+        raise findings.stop(Rule.YAML_ENCODING, None, place, "the file is not UTF-8 here", "save it as UTF-8") from None
     match = forbidden_in(text)
     if match is not None:
         place = position_of(text, match.start())
         code = f"U+{ord(match.group()):04X}"
-        raise findings.stop("yaml.encoding", None, place, f"the character {code} is not allowed in YAML")
+        raise findings.stop(Rule.YAML_ENCODING, None, place, f"the character {code} is not allowed in YAML")
 
 
 def report_syntax_error(error: YAMLError, source: Source, findings: Findings) -> None:
@@ -103,9 +106,9 @@ def report_syntax_error(error: YAMLError, source: Source, findings: Findings) ->
         mark = error.problem_mark or error.context_mark
         problem = _message(error)
     if mark is None:
-        findings.add_whole("yaml.syntax", problem)
+        findings.add_whole(Rule.YAML_SYNTAX, problem)
         return
-    rule = "yaml.depth" if _TOO_DEEP in problem else "yaml.syntax"
+    rule = Rule.YAML_DEPTH if _TOO_DEEP in problem else Rule.YAML_SYNTAX
     findings.add(rule, None, mark, problem, _hint(problem, source, mark.index))
 
 

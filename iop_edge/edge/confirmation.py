@@ -16,6 +16,7 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Origin, Request, fault_text
 from iop_edge.edge.running import Running, rejection
 from iop_edge.refresh.result import Mode, RefreshOptions, RefreshResult, Status, Trigger
+from iop_edge.rules import Rule
 
 _LOG: Final = logging.getLogger(__name__)
 _LONGEST_MS: Final = 366 * 24 * 3600 * 1000
@@ -115,7 +116,7 @@ class Confirmation:
         def load() -> Snapshot:
             # The turn of the revert has come; until now the revision could be confirmed.
             if self._awaited is not awaited:
-                raise rejection("refresh.confirmed", "the revision has been confirmed or replaced in the meantime")
+                raise rejection(Rule.REFRESH_CONFIRMED, "the revision has been confirmed or replaced in the meantime")
             self._is_reverting = True
             return awaited.reverts_to.snapshot
 

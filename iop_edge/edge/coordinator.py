@@ -25,6 +25,7 @@ from iop_edge.refresh.result import (
     Status,
     Trigger,
 )
+from iop_edge.rules import Rule
 from iop_edge.store.history import Applied, Store
 
 _LOG: Final = logging.getLogger(__name__)
@@ -186,7 +187,7 @@ class Coordinator:
             if not is_off:
                 await self._record(request, result, self._running.config_hash, applied)
         except Exception as error:  # noqa: BLE001 - whatever it is, what ran before must run on
-            failed = Violation("refresh.apply_failed", "", None, fault_text(error))
+            failed = Violation(Rule.REFRESH_APPLY_FAILED, "", None, fault_text(error))
             result, is_off = replace(result, status=Status.REJECTED, violations=(failed,)), True
         if is_off:
             return await self._undo(result, affected, reports)

@@ -25,6 +25,7 @@ from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import DEFAULT_SETTINGS, Caller, Connection, NodeState, Pushed, PushSettings, ReportedHealth
 from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult, Status, Trigger
 from iop_edge.requests.policy import RequestPolicy
+from iop_edge.rules import Rule
 from iop_edge.store.history import DEFAULT_LIMIT, MemoryStore, Store
 
 _LOG: Final = logging.getLogger(__name__)
@@ -279,13 +280,13 @@ class Edge:
 
     def _load_own(self) -> Snapshot:
         if self._files is None:
-            raise rejection("refresh.no_files", "this Edge has no config files of its own")
+            raise rejection(Rule.REFRESH_NO_FILES, "this Edge has no config files of its own")
         return self._files.load()
 
     def _restore(self, revision: int) -> Snapshot:
         applied = self._store.applied(revision)
         if applied is None:
-            raise rejection("rollback.revision", f"the history has no revision {revision}")
+            raise rejection(Rule.ROLLBACK_REVISION, f"the history has no revision {revision}")
         # An Edge without files has its secrets from its program: they are in the running config.
         files, running = self._files, self.snapshot
         secrets = secrets_of(running.tree, running.references) if files is None else present_secrets(files)
@@ -298,7 +299,7 @@ class Edge:
             mode=Mode.DRY_RUN,
             revision_before=self.revision,
             revision_after=self.revision,
-            violations=(Violation("refresh.mode", "", None, f"the mode must be {words}"),),
+            violations=(Violation(Rule.REFRESH_MODE, "", None, f"the mode must be {words}"),),
             pending=self._coordinator.pending,
         )
 

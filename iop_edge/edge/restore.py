@@ -22,6 +22,7 @@ from iop_edge.config.snapshot import Snapshot
 from iop_edge.config.source import Source
 from iop_edge.edge.running import ConfigFiles
 from iop_edge.errors import ConfigError, Report, Span, Violation
+from iop_edge.rules import Rule
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.redact import is_secret
@@ -90,7 +91,7 @@ def _without_positions(violations: Iterable[Violation], name: str) -> tuple[Viol
 
 def _missing(revision: int, path: Path) -> Violation:
     return Violation(
-        "rollback.secret",
+        Rule.ROLLBACK_SECRET,
         str(path),
         None,
         f"revision {revision} had a secret here that no private overlay holds any more",

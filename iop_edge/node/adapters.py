@@ -7,6 +7,7 @@ from typing import Protocol
 
 from iop_edge.ids import AdapterName, ProviderId
 from iop_edge.node.inspect import violation
+from iop_edge.rules import Rule
 from iop_edge.schema.paths import ROOT
 from iop_pb.iop.runtime.v1 import AdapterConfig, NodeConfigPayload, NodeViolation, Resource
 
@@ -103,7 +104,7 @@ async def build(payload: NodeConfigPayload, builder: Builder) -> AdapterSet:
         except AdapterError as error:
             failed.append(error)
             path = ROOT.child("payload").child("adapters").index(index)
-            violations.append(violation("node.adapter", path, str(error)))
+            violations.append(violation(Rule.NODE_ADAPTER, path, str(error)))
     adapters = AdapterSet(built, {ProviderId(item.provider_id): item for item in payload.resources})
     if failed:
         await adapters.close()
