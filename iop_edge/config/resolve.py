@@ -62,9 +62,10 @@ def take_apart(tree: Tree, places: Iterable[Trail], moves: Moves) -> References:
     for place in places:
         steps = _steps(place)
         _take_apart(tree, steps, references)
-        instance = made.get((steps[1], steps[3])) if len(steps) > 4 and steps[2] == "providers" else None
+        is_of_provider = len(steps) > 4 and (steps[0], steps[2]) == ("nodes", "providers")
+        instance = made.get((steps[1], steps[3])) if is_of_provider else None
         if instance is not None:
-            # Moved, or in both: the type of the provider is that of the instance too.
+            # A provider's field may have moved to the instance made of it, and its type is there too.
             _take_apart(tree, [*steps[:2], "adapters", instance, *steps[4:]], references)
     return References(references)
 
@@ -95,8 +96,9 @@ def _take_apart(tree: Tree, steps: Sequence[Any], references: dict[Step, Any]) -
     for step in steps[:-1]:
         key = step
         if field is None:
-            field = fields[step]
-            owner = owner.get(step)
+            if step not in owner:
+                return
+            field, owner = fields[step], owner[step]
         else:
             owner = owner[step]
             identity = field.message().identity
