@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import betterproto2
 from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
@@ -58,7 +58,7 @@ class AdminClient:
             server_name=tls.server_name if tls else "",
             max_reply_bytes=MAX_MESSAGE_BYTES,
         )
-        self._stub = _Stub(self._channel)
+        self._stub = pb.EdgeAdminServiceStub(self._channel)
 
     async def __aenter__(self) -> Self:
         return self
@@ -136,15 +136,6 @@ class AdminClient:
             raise EdgeError(f"cannot reach the Edge at {self._address}: {os_error_text(error)}") from None
         except (ProtocolError, StreamTerminatedError):
             raise EdgeError(f"the Edge at {self._address} closed the connection") from None
-
-
-class _Stub(pb.EdgeAdminServiceStub):
-    """The generated stub, on a channel that bounds replies and keeps deadlines itself."""
-
-    channel: ClientChannel
-
-    async def _unary_unary(self, route: str, request: Any, response_type: type[_Response], **given: Any) -> _Response:
-        return await self.channel.unary(route, request, response_type, deadline=given["timeout"])
 
 
 def _present(message: _Response | None) -> _Response:

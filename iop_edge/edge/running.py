@@ -21,7 +21,7 @@ from iop_edge.requests.policy import RequestPolicy
 from iop_edge.schema.references import FileReference, ReferenceFailure, Resolver, lookup, parse
 from iop_edge.schema.values import Reference, ReferenceTree, below, reference
 from iop_edge.store.history import Applied, Store
-from iop_edge.transport.renewal import TlsSource
+from iop_edge.transport.reload import TlsSource
 
 if TYPE_CHECKING:
     from iop_pb import trees

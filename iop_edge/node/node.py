@@ -21,10 +21,9 @@ from iop_edge.node.inspect import BUILT_IN_PROFILES, inspect, violation
 from iop_edge.node.probe import HttpProber, Prober
 from iop_edge.node.session import AnotherEdgeError, Session, Sessions
 from iop_edge.schema.paths import ROOT
-from iop_edge.transport.protocol import PROTOCOL_VERSION
-from iop_edge.transport.renewal import RenewingServerContext, TlsSource
+from iop_edge.transport import PROTOCOL_VERSION
+from iop_edge.transport.reload import ReloadingServerContext, RotatedTokens, TlsSource
 from iop_edge.transport.server import BoundedServer, Tokens
-from iop_edge.transport.tokens import RotatedTokens
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
     HandshakeResponse,
@@ -258,7 +257,7 @@ async def run_node(
         raise EdgeError(f"the address of the Node: {error}") from None
     node = Node(node_id)
     server = BoundedServer([node], tokens=tokens)
-    listening = await server.start(wanted, RenewingServerContext(tls) if tls else None)
+    listening = await server.start(wanted, ReloadingServerContext(tls) if tls else None)
     try:
         if ready is not None:
             ready(listening)

@@ -24,7 +24,7 @@ from iop_edge.push.model import (
     Target,
 )
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport
-from iop_edge.transport.renewal import RenewedContext
+from iop_edge.transport.reload import ReloadedContext
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class NodeActor:
         self._desired = desired
         self._context = context
         self._caller = context.caller
-        self._tls = RenewedContext(target.tls, shared_context) if target.tls else None
+        self._tls = ReloadedContext(target.tls, shared_context) if target.tls else None
         self._link: Link | None = None
         self._generation = Generation(0)
         self._failures = 0

@@ -20,16 +20,16 @@ from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.schema import table
 from iop_edge.schema.values import REDACTED
 from iop_edge.schema.wire import WireError, bytes_field, number_field
+from iop_edge.transport import PROTOCOL_VERSION
 from iop_edge.transport.channel import ClientChannel, TlsRefusedError
-from iop_edge.transport.protocol import PROTOCOL_VERSION
-from iop_edge.transport.renewal import RenewedContext
+from iop_edge.transport.reload import ReloadedContext
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
-    HandshakeResponse,
     NodeConfigRefreshMode,
     NodeConfigRefreshOutcome,
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
+    NodeConfigServiceStub,
     ResourceHealth,
     ResourceHealthState,
     RunningPayload,
@@ -136,7 +136,7 @@ class Link:
 
     @classmethod
     async def open(
-        cls, target: Target, caller: Caller, settings: PushSettings, context: RenewedContext | None = None
+        cls, target: Target, caller: Caller, settings: PushSettings, context: ReloadedContext | None = None
     ) -> "Link":
         """Dial a Node, with TLS if there is a context, and shake hands.
 
@@ -208,12 +208,8 @@ class Link:
         )
         with _session_errors(self._target.token):
             await self._channel.connect()
-            reply = await self._channel.unary(
-                f"{_SERVICE}/Handshake",
-                request,
-                HandshakeResponse,
-                deadline=self._settings.handshake_deadline,
-                metadata=self._metadata,
+            reply = await NodeConfigServiceStub(self._channel).handshake(
+                request, timeout=self._settings.handshake_deadline, metadata=self._metadata
             )
         if reply.protocol_version != PROTOCOL_VERSION:
             raise _refused(f"the Node speaks protocol version {reply.protocol_version}, the Edge {PROTOCOL_VERSION}")

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId, Revision
 from iop_edge.payload import EncodedPayload
 from iop_edge.refresh.result import Mode, NodeOutcome
-from iop_edge.transport.renewal import TlsSource
+from iop_edge.transport.reload import TlsSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from iop_edge.edge.edge import Edge
 from iop_edge.errors import EdgeError
 from iop_edge.refresh.result import RefreshOptions
 from iop_edge.store.history import DEFAULT_LIMIT
-from iop_edge.transport.peer import peer_name
+from iop_edge.transport.server import peer_name
 from iop_pb.iop.admin import v1 as pb
 
 SERVICE_NAME: Final = "iop.admin.v1.EdgeAdminService"

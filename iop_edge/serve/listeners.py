@@ -12,7 +12,7 @@ from iop_edge.edge.running import tls_source
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address, AddressError, parse_address
 from iop_edge.schema.values import below
-from iop_edge.transport.renewal import RenewingServerContext, TlsSource
+from iop_edge.transport.reload import ReloadingServerContext, TlsSource
 from iop_edge.transport.server import BoundedServer, Service
 
 _GRACE_SECONDS: Final = 30.0
@@ -69,7 +69,7 @@ async def listening(wanted: Collection[Listener], services: Collection[Service])
         for listener in wanted:
             server = BoundedServer(services, max_request_bytes=MAX_MESSAGE_BYTES)
             _make_socket_directory(listener.address)
-            context = RenewingServerContext(listener.tls) if listener.tls else None
+            context = ReloadingServerContext(listener.tls) if listener.tls else None
             addresses.append(await server.start(listener.address, context))
             stack.push_async_callback(server.drain, _GRACE_SECONDS)
         yield tuple(addresses)

@@ -1,4 +1,10 @@
-"""grpclib, with what it lacks around it.
+"""grpclib, secured, and bounded against hostile peers.
 
-The only package that touches private parts of grpclib and h2; a test for each place fails when an upgrade changes it.
+This is the only package that touches private parts of grpclib and h2, which are therefore pinned exactly. A test for
+each of them fails when an upgrade changes it (docs/decisions/grpclib.md).
 """
+
+from typing import Final
+
+PROTOCOL_VERSION: Final = 1
+"""The version of the protocol between Edge and Node. It increases when an older peer would misread a newer one."""

@@ -1,18 +1,21 @@
-"""The server's end: where it listens, what it takes, and how it ends."""
+"""A gRPC server that bounds and authenticates its callers."""
 
 import asyncio
 import errno
 import hmac
 import logging
 import os
+import pwd
 import socket
 import ssl
 import stat
+import struct
 import traceback
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
+import betterproto2
 from grpclib.const import Handler, Status
 from grpclib.events import RecvRequest, listen
 from grpclib.exceptions import GRPCError, StreamTerminatedError
@@ -23,16 +26,16 @@ from h2.exceptions import StreamClosedError
 
 from iop_edge.errors import EdgeError
 from iop_edge.net import Address
+from iop_edge.schema.wire import WireError
 from iop_edge.transport import hooks
-from iop_edge.transport.arrivals import Arrival, Strangers
-from iop_edge.transport.codec import ServerCodec
-from iop_edge.transport.guarded import GuardedProtocol
-from iop_edge.transport.tokens import RotatedTokens
+from iop_edge.transport.connection import BoundedProtocol, Codec
+from iop_edge.transport.pending import Acceptor, PendingConnections
+from iop_edge.transport.reload import RotatedTokens
 
 _log = logging.getLogger(__name__)
 
 Tokens = Sequence[str] | RotatedTokens
-"""Tokens that are accepted."""
+"""Accepted tokens."""
 
 _BEARER = "Bearer "
 _SOCKET_MODE = 0o600
@@ -41,24 +44,26 @@ _FLAWS: Final = {
     hooks.Flaw.COMPRESSED: Status.UNIMPLEMENTED,
     hooks.Flaw.CUT_OFF: Status.INVALID_ARGUMENT,
 }
+_PEER_CREDENTIALS: Final = struct.Struct("3i")
+"""The pid, uid and gid of the process at the other end of a unix socket (Linux)."""
 
 
 class Service(Protocol):
-    """What is served: generated service classes are."""
+    """A service, such as an instance of a generated service class."""
 
     def __mapping__(self) -> dict[str, Handler]:
-        """Return the methods by their routes."""
+        """Return the methods by route."""
 
 
 class BoundedServer:
-    """A gRPC server on one address, whose requests are checked and bounded, and which ends without cutting calls.
+    """A gRPC server on one address that checks and bounds requests, and drains when it stops.
 
     Args:
-        services: what is served.
-        max_request_bytes: the largest message that is taken.
-        tokens: bearer tokens of which a caller must show one, those of its moment where they are rotated; None: callers
-            show none.
-        strangers: bounds connections of which no call has been let in yet.
+        services: the services.
+        max_request_bytes: the largest message that is accepted.
+        tokens: the bearer tokens of which a caller must present one, read for each call if they are rotated; None:
+            callers need none.
+        pending: bounds the connections on which no call has been authenticated yet.
     """
 
     def __init__(
@@ -67,10 +72,10 @@ class BoundedServer:
         *,
         max_request_bytes: int = 16 << 20,
         tokens: Tokens | None = None,
-        strangers: Strangers | None = None,
+        pending: PendingConnections | None = None,
     ) -> None:
-        self._strangers = strangers or Strangers()
-        self._server = _TrackingServer(services, self._strangers)
+        self._pending = pending or PendingConnections()
+        self._server = _TrackingServer(services, self._pending)
         self._max_request_bytes = max_request_bytes
         self._draining = False
         self._socket_path: Path | None = None
@@ -80,9 +85,9 @@ class BoundedServer:
         listen(self._server, RecvRequest, self._guard)
 
     async def start(self, address: Address, tls: ssl.SSLContext | None = None) -> Address:
-        """Listen, and return the real address: with port 0 the system has chosen one.
+        """Listen, and return the real address: with port 0 the system chooses one.
 
-        A unix socket is created with mode 0600; one that nobody listens on any more is replaced.
+        A unix socket is created with mode 0600; a stale one is replaced.
 
         Raises:
             EdgeError: the address cannot be listened on.
@@ -99,16 +104,16 @@ class BoundedServer:
         return Address(host=address.host, port=sock.getsockname()[1])
 
     async def drain(self, grace: float) -> None:
-        """Take no new call, let running ones end for `grace` seconds, then end every connection."""
+        """Accept no new call, let running ones end within `grace` seconds, then end every connection."""
         self._draining = True
         self._server.stop_listening()
         if running := self._server.running_calls():
             await asyncio.wait(running, timeout=grace)
         for protocol in self._server.connections():
-            hooks.say_goodbye(protocol)
-            protocol.processor.close("the server stops")
+            hooks.send_goaway(protocol.processor)
+            protocol.processor.close("the server is stopping")
         self._server.abort_connections()
-        self._strangers.end()
+        self._pending.close()
         self._server.close()
         await self._server.wait_closed()
         if self._socket_path is not None:
@@ -116,42 +121,41 @@ class BoundedServer:
 
     async def _refuse_while_draining(self, _event: RecvRequest) -> None:
         if self._draining:
-            raise GRPCError(Status.UNAVAILABLE, "the server stops")
+            raise GRPCError(Status.UNAVAILABLE, "the server is stopping")
 
     async def _guard(self, event: RecvRequest) -> None:
         method, name, limit = event.method_func, event.method_name, self._max_request_bytes
-        self._strangers.welcome(event.peer._transport)  # noqa: SLF001
+        self._pending.authenticated(event.peer._transport)  # noqa: SLF001
 
         async def guarded(stream: Stream[Any, Any]) -> None:
             hooks.bound_messages(stream, limit, lambda flaw, why: GRPCError(_FLAWS[flaw], why))
-            # Not for speed alone: grpclib writes frames as large as the caller allows, and they would count as unread.
             hooks.send_in_batches(stream)
             try:
                 await method(stream)
             except (GRPCError, StreamTerminatedError, TimeoutError):
                 raise
             except StreamClosedError:
-                raise GRPCError(Status.CANCELLED, "the caller has ended the call") from None
+                raise GRPCError(Status.CANCELLED, "the caller ended the call") from None
             except Exception as error:  # noqa: BLE001
-                # An error's text may quote the values of a message, and those may be secret: only its place is logged.
-                _log.error("%s: %s at %s", name, type(error).__name__, _place(error))
+                # Only the location: an error's text may quote secret values of a message.
+                _log.error("%s: %s at %s", name, type(error).__name__, _location(error))
                 raise GRPCError(Status.INTERNAL, "internal fault") from None
 
         event.method_func = guarded
 
 
-def _place(error: BaseException) -> str:
+def _location(error: BaseException) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def _token_check(tokens: Tokens) -> Callable[[RecvRequest], Coroutine[Any, Any, None]]:
     async def check(event: RecvRequest) -> None:
-        # Read here and not in a thread: look-ups of names that do not answer can hold all threads for a long time.
+        # Not in a thread: name lookups that hang can occupy all threads for a long time.
         accepted = tokens.current() if isinstance(tokens, RotatedTokens) else tokens
         shown = str(event.metadata.get("authorization", ""))
         presented = shown.removeprefix(_BEARER).encode()
-        # Every token is compared, so that the time tells nothing about which one was near.
+        # Every token is compared, so that timing reveals nothing.
         matches = [hmac.compare_digest(presented, token.encode()) for token in accepted]
         if not (shown.startswith(_BEARER) and any(matches)):
             raise GRPCError(Status.UNAUTHENTICATED, "the token is not accepted")
@@ -160,12 +164,12 @@ def _token_check(tokens: Tokens) -> Callable[[RecvRequest], Coroutine[Any, Any, 
 
 
 class _TrackingServer(Server):
-    """Knows its connections: grpclib's server forgets them, and serves old ones on after it was closed."""
+    """Tracks its connections: grpclib's server forgets them, and goes on serving them after it was closed."""
 
-    def __init__(self, services: Collection[Service], strangers: Strangers) -> None:
-        super().__init__(services, codec=ServerCodec())
+    def __init__(self, services: Collection[Service], pending: PendingConnections) -> None:
+        super().__init__(services, codec=_ServerCodec())
         self._open: set[_ServerProtocol] = set()
-        self._strangers = strangers
+        self._pending = pending
         self._tls: ssl.SSLContext | None = None
 
     async def serve(self, sock: socket.socket, tls: ssl.SSLContext | None) -> None:
@@ -174,14 +178,14 @@ class _TrackingServer(Server):
 
     def _protocol_factory(self) -> H2Protocol:
         protocol = _ServerProtocol(super()._protocol_factory(), self._open)
-        return cast("H2Protocol", Arrival(protocol, self._tls, self._strangers))
+        return cast("H2Protocol", Acceptor(protocol, self._tls, self._pending))
 
     def stop_listening(self) -> None:
         if self._server is not None:
             self._server.close()
 
     def running_calls(self) -> set[asyncio.Task[None]]:
-        return {task for handler in self._handlers for task in handler._tasks.values() if not task.done()}  # noqa: SLF001
+        return {task for handler in self._handlers for task in hooks.running_calls(handler)}
 
     def connections(self) -> tuple["_ServerProtocol", ...]:
         return tuple(self._open)
@@ -191,7 +195,17 @@ class _TrackingServer(Server):
             protocol.transport.abort()
 
 
-class _ServerProtocol(GuardedProtocol):
+class _ServerCodec(Codec):
+    """A request that cannot be decoded ends its call as the caller's fault."""
+
+    def decode(self, data: bytes, message_type: type[betterproto2.Message]) -> Any:
+        try:
+            return super().decode(data, message_type)
+        except WireError as error:
+            raise GRPCError(Status.INVALID_ARGUMENT, str(error)) from None
+
+
+class _ServerProtocol(BoundedProtocol):
     def __init__(self, made: H2Protocol, connections: set["_ServerProtocol"]) -> None:
         super().__init__(made.handler, made.config, made.h2_config)
         self._connections = connections
@@ -199,11 +213,11 @@ class _ServerProtocol(GuardedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._connections.add(self)
-        hooks.always_release(self, cast("ServerHandler", self.handler))
+        hooks.release_when_done(cast("ServerHandler", self.handler))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        self.resume_writing()  # a call that waits until it may write again would wait for ever
+        self.resume_writing()  # or a call that waits until it may write would wait forever
         self._connections.discard(self)
 
 
@@ -228,7 +242,7 @@ def _unix_socket(path: str) -> socket.socket:
     _remove_dead_socket(Path(path))
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        # The file takes the mode of the socket that is bound to it: at no moment can others open it.
+        # The file takes the mode of the socket that is bound to it, so others can never open it.
         os.fchmod(sock.fileno(), _SOCKET_MODE)
         sock.bind(path)
     except OSError as error:
@@ -251,3 +265,20 @@ def _remove_dead_socket(path: Path) -> None:
 
 def _reason(error: OSError) -> str:
     return error.strerror or type(error).__name__
+
+
+def peer_name(call: Stream[Any, Any]) -> str:
+    """Return the caller's name: from its certificate, else its user on this machine, else empty."""
+    subject = (call.peer.cert() or {}).get("subject", ())
+    for key, value in (pair for part in subject for pair in part):
+        if key == "commonName":
+            return str(value)
+    sock: socket.socket | None = call.peer._transport.get_extra_info("socket")  # noqa: SLF001
+    if sock is None or sock.family != socket.AF_UNIX:
+        return ""
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
+    _, uid, _ = _PEER_CREDENTIALS.unpack(credentials)
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

@@ -15,8 +15,8 @@ from grpclib.exceptions import GRPCError
 from iop_edge.client.admin import AdminClient
 from iop_edge.net import parse_address
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
+from iop_edge.transport import PROTOCOL_VERSION
 from iop_edge.transport.channel import ClientChannel
-from iop_edge.transport.protocol import PROTOCOL_VERSION
 from iop_pb.iop.runtime.v1 import HandshakeRequest, HandshakeResponse
 from tests.backend import Backend, backend
 from tests.e2e.processes import running, said, stop

@@ -15,7 +15,7 @@ from iop_edge.ids import NodeId
 from iop_edge.net import Address, AddressError, Tls, TlsError, parse_address
 from iop_edge.schema import table
 from iop_edge.serve.logs import LoggedError, logging_to
-from iop_edge.transport.tokens import RotatedTokens, TokensError
+from iop_edge.transport.reload import RotatedTokens, TokensError
 
 TOKEN_VARIABLE: Final = "IOP_NODE_TOKEN"  # noqa: S105 - the name of a variable
 

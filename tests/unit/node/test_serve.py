@@ -14,7 +14,7 @@ from iop_edge.errors import EdgeError
 from iop_edge.net import Address, Tls, client_context
 from iop_edge.node.node import run_node
 from iop_edge.transport.channel import ClientChannel
-from iop_edge.transport.renewal import TlsSource
+from iop_edge.transport.reload import TlsSource
 from iop_pb.iop.runtime.v1 import HandshakeResponse, WatchHealthResponse
 from tests.pki import CA, NODE
 from tests.support import run

@@ -9,7 +9,7 @@ from grpclib.const import Cardinality, Handler
 from grpclib.server import Stream
 
 from iop_edge.net import Address
-from iop_edge.transport.protocol import PROTOCOL_VERSION
+from iop_edge.transport import PROTOCOL_VERSION
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import HandshakeResponse, NodeConfigRefreshRequest
 

@@ -313,7 +313,7 @@ def test_payload_that_is_too_large_for_the_node_is_refused_for_good() -> None:
             wanted = {A: desired("a", 1, padding=2000)}
             async with fleet(a.target(), wanted=wanted) as (edge, watcher):
                 state = await watcher.connection("a", Connection.DIVERGED)
-                assert "at most 1000 bytes are taken" in state.last_error
+                assert "at most 1000 bytes are accepted" in state.last_error
                 assert (await edge.check({A: desired("a", 2, padding=2000)}))[A].outcome is NodeOutcome.REJECTED
                 assert a.node.handshakes == 1
 

@@ -321,7 +321,7 @@ def test_a_user_who_is_in_no_list_is_named_by_number(house: House, monkeypatch: 
 
     async def scenario() -> None:
         async with served(house) as client:
-            monkeypatch.setattr("iop_edge.transport.peer.pwd.getpwuid", nobody)
+            monkeypatch.setattr("iop_edge.transport.server.pwd.getpwuid", nobody)
             await client.refresh(mode=Mode.APPLY)
             assert (await client.history(1))[0].actor == f"uid {os.getuid()}"
 

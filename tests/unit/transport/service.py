@@ -9,8 +9,8 @@ from grpclib.const import Cardinality, Handler
 from grpclib.server import Stream
 
 from iop_edge.net import Address, Tls, client_context, server_context
-from iop_edge.transport.arrivals import Strangers
 from iop_edge.transport.channel import ClientChannel
+from iop_edge.transport.pending import PendingConnections
 from iop_edge.transport.server import BoundedServer, Tokens
 from iop_pb.iop.runtime.v1 import HandshakeRequest, HandshakeResponse
 
@@ -80,10 +80,10 @@ async def serving(
     tls: Tls | None = None,
     max_request_bytes: int = 1 << 20,
     tokens: Tokens | None = None,
-    strangers: Strangers | None = None,
+    pending: PendingConnections | None = None,
 ) -> AsyncIterator[tuple[BoundedServer, Address]]:
     """Serve for as long as the block runs."""
-    server = BoundedServer([service], max_request_bytes=max_request_bytes, tokens=tokens, strangers=strangers)
+    server = BoundedServer([service], max_request_bytes=max_request_bytes, tokens=tokens, pending=pending)
     listening = await server.start(address, server_context(tls) if tls else None)
     try:
         yield server, listening

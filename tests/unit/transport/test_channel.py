@@ -190,8 +190,8 @@ class RawReply:
     [
         pytest.param(RawReply(b"\xff\xff\xff"), "cut off", id="no message"),
         pytest.param(RawReply(b"\x10\x01"), "wire type", id="another type's message"),
-        pytest.param(RawReply(LARGE), "at most 1000 bytes are taken", id="too large"),
-        pytest.param(RawReply(b"", 20_000_000), "at most 1000 bytes are taken", id="too large as announced"),
+        pytest.param(RawReply(LARGE), "at most 1000 bytes are accepted", id="too large"),
+        pytest.param(RawReply(b"", 20_000_000), "at most 1000 bytes are accepted", id="too large as announced"),
         pytest.param(RawReply(b"abc", 500), "a message is cut off", id="cut off"),
         pytest.param(RawReply(b"abc", compressed=True), "a message is compressed", id="compressed"),
     ],
@@ -211,7 +211,7 @@ def test_stream_that_grows_too_large_is_refused() -> None:
             serving(Service(stream=RawReply(LARGE))) as (_, address),
             dialled(address, max_reply_bytes=1000) as channel,
         ):
-            with pytest.raises(WireError, match="at most 1000 bytes are taken"):
+            with pytest.raises(WireError, match="at most 1000 bytes are accepted"):
                 async for _ in channel.server_stream(STREAM, REQUEST, HandshakeResponse):
                     pass
 

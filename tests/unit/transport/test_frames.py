@@ -1,18 +1,19 @@
-"""How many frames that carry nothing are taken."""
+"""How many frames without content are accepted."""
 
 import pytest
 from h2.exceptions import DenialOfServiceError
 
-from iop_edge.transport.frames import FrameBudget
+from iop_edge.transport.connection import FrameBudget
+from tests.clock import ManualClock
 
 
 class World:
-    """Time, and what was written."""
+    """Time, and what was sent."""
 
     def __init__(self) -> None:
-        self.now = 100.0
-        self.written = 0
-        self.budget = FrameBudget(lambda: self.now, lambda: self.written)
+        self.clock = ManualClock()
+        self.sent = 0
+        self.budget = FrameBudget(self.clock, lambda: self.sent)
 
     def spend_until_refused(self) -> int:
         for count in range(1_000_000):
@@ -28,7 +29,7 @@ def test_flood_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "written", "more"),
+    ("seconds", "sent", "more"),
     [
         pytest.param(0, 0, 0, id="neither"),
         pytest.param(1, 0, 2_000, id="a second"),
@@ -37,16 +38,16 @@ def test_flood_is_refused() -> None:
         pytest.param(3_600, 1 << 30, 10_000, id="no more than at the beginning"),
     ],
 )
-def test_time_and_what_is_written_pay_for_frames(seconds: float, written: int, more: int) -> None:
+def test_time_and_what_is_sent_pay_for_frames(seconds: float, sent: int, more: int) -> None:
     world = World()
     world.budget.spend(10_000)
-    world.now += seconds
-    world.written += written
+    world.clock.advance(seconds)
+    world.sent += sent
     assert world.spend_until_refused() == more
 
 
 def test_peer_that_confirms_all_that_it_is_sent_is_never_refused() -> None:
     world = World()
     for _ in range(100_000):
-        world.written += 16_384
+        world.sent += 16_384
         world.budget.spend(2)

@@ -13,7 +13,7 @@ from hpack import Encoder
 from hyperframe.frame import ContinuationFrame, HeadersFrame, PingFrame, SettingsFrame, WindowUpdateFrame
 
 from iop_edge.net import Tls
-from iop_edge.transport.arrivals import Strangers
+from iop_edge.transport.pending import PendingConnections
 from tests.pki import CA, NODE
 from tests.support import run
 from tests.unit.transport.rawpeer import (
@@ -169,9 +169,9 @@ def test_caller_that_never_reads_is_dropped() -> None:
 @pytest.mark.parametrize("said", [pytest.param(b"", id="nothing"), pytest.param(b"\x16\x03\x01", id="a beginning")])
 def test_connection_without_a_call_is_ended_in_time(tls: Tls | None, said: bytes) -> None:
     async def scenario() -> None:
-        strangers = Strangers(patience=0.05)
+        pending = PendingConnections(timeout=0.05)
         async with (
-            serving(Service(), tls=tls, strangers=strangers) as (_, address),
+            serving(Service(), tls=tls, pending=pending) as (_, address),
             connected(address) as (reader, writer),
         ):
             writer.write(said)
@@ -183,8 +183,8 @@ def test_connection_without_a_call_is_ended_in_time(tls: Tls | None, said: bytes
 
 def test_connection_whose_call_was_let_in_may_stay_idle() -> None:
     async def scenario() -> None:
-        strangers = Strangers(patience=0.05)
-        async with serving(Service(), strangers=strangers) as (_, address), dialled(address) as channel:
+        pending = PendingConnections(timeout=0.05)
+        async with serving(Service(), pending=pending) as (_, address), dialled(address) as channel:
             await ask(channel)
             async with connected(address) as (reader, _):
                 await reader.read()
@@ -199,8 +199,8 @@ def test_oldest_strangers_give_way_so_that_who_may_call_gets_through(tls: Tls | 
     client = Tls(ca=CA) if tls else None
 
     async def scenario() -> None:
-        strangers = Strangers(most=5)
-        async with serving(Service(), tls=tls, strangers=strangers) as (_, address), AsyncExitStack() as stack:
+        pending = PendingConnections(max_pending=5)
+        async with serving(Service(), tls=tls, pending=pending) as (_, address), AsyncExitStack() as stack:
             held = [await stack.enter_async_context(connected(address)) for _ in range(20)]
             channel = await stack.enter_async_context(dialled(address, tls=client))
             assert await ask(channel) == REPLY

@@ -7,7 +7,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from iop_edge.transport.channel import ClientChannel
-from iop_edge.transport.tokens import RotatedTokens, TokensError
+from iop_edge.transport.reload import RotatedTokens, TokensError
 from tests.support import run
 from tests.unit.transport.service import Service, ask, dialled, serving
 

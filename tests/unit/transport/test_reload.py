@@ -9,7 +9,7 @@ from grpclib.exceptions import StreamTerminatedError
 
 from iop_edge.net import Tls, TlsError, client_context
 from iop_edge.transport.channel import ClientChannel
-from iop_edge.transport.renewal import RenewedContext, RenewingServerContext
+from iop_edge.transport.reload import ReloadedContext, ReloadingServerContext
 from iop_edge.transport.server import BoundedServer
 from tests.pki import CA, EDGE, NODE, STRANGER
 from tests.support import run
@@ -31,13 +31,13 @@ class Texts:
 
 
 def test_context_is_kept_as_long_as_its_texts_stay() -> None:
-    renewed = RenewedContext(Texts(Tls(ca=CA)), client_context)
+    renewed = ReloadedContext(Texts(Tls(ca=CA)), client_context)
     assert renewed.current()[1] is renewed.current()[1]
 
 
 def test_context_is_made_anew_when_its_texts_have_changed() -> None:
     texts = Texts(Tls(ca=CA))
-    renewed = RenewedContext(texts, client_context)
+    renewed = ReloadedContext(texts, client_context)
     _, first = renewed.current()
     texts.now = Tls(ca=STRANGER, server_name="node.test")
     tls, second = renewed.current()
@@ -50,7 +50,7 @@ def test_texts_that_cannot_be_used_leave_the_context_and_are_told_of_once(
     broken: Tls | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     texts = Texts(replace(EDGE, ca=CA))
-    renewed = RenewedContext(texts, client_context)
+    renewed = ReloadedContext(texts, client_context)
     first = renewed.current()
     texts.now = broken
     with caplog.at_level(logging.WARNING):
@@ -64,16 +64,16 @@ def test_texts_that_cannot_be_used_leave_the_context_and_are_told_of_once(
 @pytest.mark.parametrize("broken", [None, HALF_RENEWED], ids=["unreadable", "the key of another certificate"])
 def test_texts_that_could_never_be_used_are_an_error(broken: Tls | None) -> None:
     with pytest.raises(TlsError):
-        RenewedContext(Texts(broken), client_context).current()
+        ReloadedContext(Texts(broken), client_context).current()
     with pytest.raises(TlsError):
-        RenewingServerContext(Texts(broken))
+        ReloadingServerContext(Texts(broken))
 
 
 def test_server_shows_each_new_connection_its_certificate_of_that_moment() -> None:
     async def scenario() -> None:
         texts = Texts(EDGE)
         server = BoundedServer([Service()])
-        address = await server.start(LOOPBACK, RenewingServerContext(texts))
+        address = await server.start(LOOPBACK, ReloadingServerContext(texts))
         async with dialled(address, tls=Tls(ca=CA)) as channel:
             with pytest.raises(ssl.SSLCertVerificationError):  # it is not a certificate of this host
                 await ask(channel)
@@ -98,7 +98,7 @@ def test_server_asks_each_new_connection_for_a_certificate_of_its_authority_of_t
     async def scenario() -> None:
         texts = Texts(replace(NODE, ca=STRANGER))
         server = BoundedServer([Service()])
-        address = await server.start(LOOPBACK, RenewingServerContext(texts))
+        address = await server.start(LOOPBACK, ReloadingServerContext(texts))
         async with dialled(address, tls=replace(EDGE, ca=CA)) as channel:
             await refusal(channel)
             texts.now = replace(NODE, ca=CA)
@@ -111,7 +111,7 @@ def test_server_asks_each_new_connection_for_a_certificate_of_its_authority_of_t
 def test_tls_connection_reads_into_little_memory() -> None:
     async def scenario() -> None:
         server = BoundedServer([Service()])
-        address = await server.start(LOOPBACK, RenewingServerContext(lambda: NODE))
+        address = await server.start(LOOPBACK, ReloadingServerContext(lambda: NODE))
         async with dialled(address, tls=Tls(ca=CA)) as channel:
             await ask(channel)
             ends = [*channel.open_connections, *server._server.connections()]
