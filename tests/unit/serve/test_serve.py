@@ -102,7 +102,8 @@ def test_its_health_service_tells_readiness_and_that_it_stops(house: House) -> N
     async def scenario() -> None:
         async with serving(house) as edge:
             await edge.says("ready")
-            channel, told = ClientChannel(parse_address(house.admin)), []
+            channel = ClientChannel(parse_address(house.admin))
+            told: list[ServingStatus] = []
             watch = channel.server_stream("/grpc.health.v1.Health/Watch", HealthCheckRequest(), HealthCheckResponse)
             async for answer in watch:
                 if not told:  # a second signal could meet a process whose handlers are gone already
