@@ -68,9 +68,6 @@ MAY_IMPORT = {
 READS_TIME = re.compile(r"(datetime\.now|datetime\.utcnow|date\.today|loop(\(\))?\.time|asyncio\.sleep)")
 """What only the clock may use; everything else is given a clock. Formatting a given time is fine."""
 
-KEEPS_ITS_OWN_TIME = frozenset({"transport"})
-"""Packages that are still to be given a clock."""
-
 PURE_NAMES = frozenset({"PurePath", "PurePosixPath"})
 """What may be imported from a module that does I/O, since it does none itself."""
 
@@ -149,10 +146,8 @@ def test_core_module_calls_nothing_that_does_io(module: str) -> None:
     assert not found
 
 
-@pytest.mark.parametrize("module", [name for name in imports.modules() if _unit(name) not in KEEPS_ITS_OWN_TIME])
+@pytest.mark.parametrize("module", [name for name in imports.modules() if name != "iop_edge.clock"])
 def test_only_the_clock_reads_the_time(module: str) -> None:
-    if module == "iop_edge.clock":
-        return
     found = [f"line {item.line}: {item.module}" for item in imports.imports(module) if item.module == "time"]
     nodes = [node for node in ast.walk(imports.syntax(module)) if isinstance(node, ast.Attribute)]
     found += [f"line {node.lineno}: {name}" for node in nodes if READS_TIME.fullmatch(name := ast.unparse(node))]
