@@ -39,6 +39,7 @@ from iop_edge.config.marks import INVALID, UNRESOLVED, UNSET, Sourced, fill_gaps
 from iop_edge.config.scalars import MOST_REMEMBERED, PlainTexts, ScalarError, is_null
 from iop_edge.config.source import DEFAULT_LIMITS, Decoded, Limits, Source
 from iop_edge.config.texts import TextPosition, check_bytes, report_syntax_error, without_bom
+from iop_edge.rules import Rule
 from iop_edge.schema import table
 from iop_edge.schema.references import holds_reference
 from iop_edge.schema.table import Field, Kind, MappingForm, Message
@@ -121,14 +122,16 @@ class _Decoder(MappingReader):
         next_event()
         start = next_event()
         if start.__class__ is StreamEndEvent:
-            raise self.findings.stop("yaml.empty", None, TextPosition(0, 0), "the file is empty")
+            raise self.findings.stop(Rule.YAML_EMPTY, None, TextPosition(0, 0), "the file is empty")
         if start.version or start.tags:
-            self.findings.add("yaml.directive", None, start.start_mark, "directives are not allowed")
+            self.findings.add(Rule.YAML_DIRECTIVE, None, start.start_mark, "directives are not allowed")
         tree = self._root(next_event())
         next_event()
         end = next_event()
         if end.__class__ is not StreamEndEvent:
-            self.findings.add("yaml.documents", None, end.start_mark, "a file holds one document; another begins here")
+            self.findings.add(
+                Rule.YAML_DOCUMENTS, None, end.start_mark, "a file holds one document; another begins here"
+            )
         return tree
 
     def _root(self, event: Event) -> Tree:
@@ -140,8 +143,8 @@ class _Decoder(MappingReader):
         if event.__class__ is MappingStartEvent:
             return self._fields(_plan_of(table.root().name), None, {}, {})
         if event.__class__ is ScalarEvent and is_null(event.value, event.style):
-            raise self.findings.stop("yaml.empty", None, TextPosition(0, 0), "the file is empty")
-        raise self.findings.stop("yaml.root", None, event.start_mark, "a config is a mapping", _hint_of_space(event))
+            raise self.findings.stop(Rule.YAML_EMPTY, None, TextPosition(0, 0), "the file is empty")
+        raise self.findings.stop(Rule.YAML_ROOT, None, event.start_mark, "a config is a mapping", _hint_of_space(event))
 
     def _fields(  # noqa: C901, PLR0912 - each call that is saved here is saved for every field of a fleet
         self, plan: _Plan, trail: Trail, tree: Tree, seen: Seen
@@ -242,7 +245,7 @@ class _Decoder(MappingReader):
             return self._mapping_form(slot, slot.field.mapping_form, trail)
         wanted = scalars.expectation(slot.field)
         self.findings.add(
-            "field.type", trail, event.start_mark, f"must be {wanted}, got {_kind_of(event)}", _hint_of_space(event)
+            Rule.FIELD_TYPE, trail, event.start_mark, f"must be {wanted}, got {_kind_of(event)}", _hint_of_space(event)
         )
         self.events.skip(event, trail)
         return INVALID
@@ -264,7 +267,7 @@ class _Decoder(MappingReader):
         if text == REDACTED:
             message = "this is what a secret is shown as, not a value"
             self.findings.add(
-                "value.redacted", trail, event.start_mark, message, "write the value or a reference to it"
+                Rule.VALUE_REDACTED, trail, event.start_mark, message, "write the value or a reference to it"
             )
             return INVALID
         try:
@@ -323,7 +326,7 @@ class _Decoder(MappingReader):
             value = self._value(first, item, here)
             if value is self._null and ":" in key.value:  # it has run into its value, which may be a secret
                 shown, hint = map_key_trail(trail, key.value), "write a space after the colon"
-                self.findings.add("value.null", shown, key.start_mark, "this key has no value", hint)
+                self.findings.add(Rule.VALUE_NULL, shown, key.start_mark, "this key has no value", hint)
             else:
                 values[key.value] = self._refuse_null(first, here) if value is _NOTHING else value
         return values
@@ -376,14 +379,16 @@ class _Decoder(MappingReader):
         here = (trail, form.key_field, False)
         if "${" in key.value:
             self.findings.add(
-                "reference.not_allowed", here, key.start_mark, "no reference is allowed in a key", "write it out"
+                Rule.REFERENCE_NOT_ALLOWED, here, key.start_mark, "no reference is allowed in a key", "write it out"
             )
             return INVALID
         return self._scalar(key, _plan_of(slot.field.type_name).slots[form.key_field], here, plain=False)
 
     def _refuse_null(self, event: Event, trail: Trail) -> Any:
         """Report a null where it can mean nothing."""
-        self.findings.add("value.null", trail, event.start_mark, "null is no value here", 'write "" for an empty text')
+        self.findings.add(
+            Rule.VALUE_NULL, trail, event.start_mark, "null is no value here", 'write "" for an empty text'
+        )
         return INVALID
 
 

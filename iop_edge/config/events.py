@@ -30,6 +30,7 @@ from yaml.tokens import DirectiveToken
 
 from iop_edge.config.findings import Findings, Position, StopReading, Trail, depth
 from iop_edge.config.source import Limits
+from iop_edge.rules import Rule
 
 try:
     from yaml._yaml import CParser
@@ -260,7 +261,7 @@ class EventReader:
             return
         if len(self._expanding) >= self._limits.max_depth:
             message = f"aliases go more than {self._limits.max_depth} levels deep"
-            raise self._findings.stop("yaml.depth", trail, self._expanding[0], message)
+            raise self._findings.stop(Rule.YAML_DEPTH, trail, self._expanding[0], message)
         self._expanding.append(alias.start_mark)
         self.charge(1)
         with self.replaying(recording) as first:
@@ -274,10 +275,12 @@ class EventReader:
             return bound
         recording = self._anchors.get(alias.anchor)
         if recording is None:
-            self._findings.add("yaml.alias", trail, alias.start_mark, "no anchor of this name stands before this alias")
+            self._findings.add(
+                Rule.YAML_ALIAS, trail, alias.start_mark, "no anchor of this name stands before this alias"
+            )
         elif recording.stop is None:
             self._findings.add(
-                "yaml.alias", trail, alias.start_mark, "this alias stands for something that contains it"
+                Rule.YAML_ALIAS, trail, alias.start_mark, "this alias stands for something that contains it"
             )
             recording = None
         return BoundAlias(alias.start_mark, recording)
@@ -312,7 +315,7 @@ class EventReader:
 
     def _too_much(self) -> StopReading:
         return self._findings.stop(
-            "yaml.aliasing",
+            Rule.YAML_ALIASING,
             None,
             self._expanding[0],
             "aliases make up too large a part of this file",
@@ -324,14 +327,14 @@ class EventReader:
         event.anchor = None
         if self._recorded + len(recording.events) > self._limits.max_recorded:
             raise self._findings.stop(
-                "yaml.aliasing", None, event.start_mark, "too much of this file stands below anchors"
+                Rule.YAML_ALIASING, None, event.start_mark, "too much of this file stands below anchors"
             )
         return recording
 
     def _check_depth(self, level: int, event: Event, trail: Trail) -> None:
         if level > self._limits.max_depth:
             message = f"mappings and lists nest more than {self._limits.max_depth} levels deep"
-            raise self._findings.stop("yaml.depth", trail, event.start_mark, message)
+            raise self._findings.stop(Rule.YAML_DEPTH, trail, event.start_mark, message)
 
 
 def _allowed_part(nodes: int) -> float:

@@ -17,6 +17,7 @@ from iop_edge.config.mappings import is_ignored, is_one_word, known_keys, may_ho
 from iop_edge.config.nodes import ALIAS, ANCHORED, KEY, MAPPING, SCALAR, SEQUENCE, TAGGED, Document
 from iop_edge.config.roles import Roles
 from iop_edge.errors import Excerpt, Span
+from iop_edge.rules import Rule
 from iop_edge.schema.redact import is_secret, reveals
 from iop_edge.schema.references import holds_reference
 from iop_edge.schema.table import Field, Kind, Message
@@ -30,7 +31,7 @@ _ELLIPSIS: Final = "..."
 _BETWEEN: Final = re.compile(r"(?P<structure>[\s?:,\[\]{}-]+)|(?P<comment>#.*)|[^\s?:,\[\]{}#-]+")
 _BEGINNING: Final = re.compile(r"[\s?{\[,-]*[\"']?([A-Za-z0-9_$-]+)[\"']?\s*:")
 
-_NAMES_KEY: Final = frozenset({"field.unknown", "yaml.duplicate_key"})
+_NAMES_KEY: Final = frozenset({Rule.FIELD_UNKNOWN, Rule.YAML_DUPLICATE_KEY})
 """The rules whose findings name a key that the schema does not know."""
 
 _LEFT_OVER: Final = "there is no such field here; it may be left over from the secret before it, and is not shown"
@@ -55,7 +56,7 @@ class Disclosure:
         paths = {finding.path for finding in hidden}
         return [
             finding._replace(
-                rule="field.unknown" if finding in hidden else finding.rule,
+                rule=Rule.FIELD_UNKNOWN if finding in hidden else finding.rule,
                 path=finding.path.parent or finding.path if finding.path in paths else finding.path,
                 message=hidden.get(finding, finding.message),
             )

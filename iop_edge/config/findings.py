@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from iop_edge.errors import MAX_LISTED
+from iop_edge.rules import Rule
 from iop_edge.schema.paths import ROOT, Path
 
 Trail = tuple["Trail", str | int, bool] | None
@@ -28,7 +29,7 @@ class Position(Protocol):
 class Finding(NamedTuple):
     """A broken rule at a place: `line` and `column` count from 1; both are 0 where the whole file is meant."""
 
-    rule: str
+    rule: Rule
     path: Path
     message: str
     hint: str
@@ -52,7 +53,7 @@ class Findings:
         """Whether further findings are only counted."""
         return len(self._listed) >= MAX_LISTED
 
-    def add(self, rule: str, trail: Trail, place: Position, message: str, hint: str = "") -> None:
+    def add(self, rule: Rule, trail: Trail, place: Position, message: str, hint: str = "") -> None:
         """Note a finding at a place. One that an alias brings again is the same finding."""
         key = (place.line, place.column, rule, message)
         if key in self._listed:
@@ -61,12 +62,12 @@ class Findings:
         if not self.is_full:
             self._listed[key] = Finding(rule, to_path(trail), message, hint, place.line + 1, place.column + 1)
 
-    def add_whole(self, rule: str, message: str, hint: str = "") -> None:
+    def add_whole(self, rule: Rule, message: str, hint: str = "") -> None:
         """Note a finding about the file as a whole."""
         self.total += 1
         self._listed[-1, -1, rule, message] = Finding(rule, ROOT, message, hint, 0, 0)
 
-    def stop(self, rule: str, trail: Trail, place: Position, message: str, hint: str = "") -> StopReading:
+    def stop(self, rule: Rule, trail: Trail, place: Position, message: str, hint: str = "") -> StopReading:
         """Note a finding, and return the exception that ends the reading of the file."""
         self.add(rule, trail, place, message, hint)
         return StopReading()

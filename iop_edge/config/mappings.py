@@ -12,6 +12,7 @@ from yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, Sequenc
 from iop_edge.config.events import ALIASES, MERGE_KEY, BoundAlias, Event, EventReader, Recording
 from iop_edge.config.findings import Findings, Trail
 from iop_edge.config.scalars import is_null
+from iop_edge.rules import Rule
 from iop_edge.schema import table
 from iop_edge.schema.paths import ROOT, Path
 from iop_edge.schema.redact import is_key_like
@@ -129,7 +130,7 @@ class MappingReader:
         else:
             self.events.skip(event, trail)
         self.note_gap(trail)
-        self.findings.add("yaml.merge", trail, event.start_mark, "<< takes a mapping or a list of mappings")
+        self.findings.add(Rule.YAML_MERGE, trail, event.start_mark, "<< takes a mapping or a list of mappings")
 
     def note_merge(self, earlier: Merge | None, key: Event, event: Event, trail: Trail) -> Merge:
         """Take in the value of a merge key, to be read when all other keys of its mapping are known."""
@@ -151,7 +152,7 @@ class MappingReader:
         if event.__class__ in ALIASES:
             self.note_gap(trail)
             if self.events.bind(event, trail).recording is not None:
-                self.findings.add("yaml.key", trail, event.start_mark, "an alias is no key", "write the key out")
+                self.findings.add(Rule.YAML_KEY, trail, event.start_mark, "an alias is no key", "write the key out")
             return None
         if event.__class__ is ScalarEvent:
             if event.anchor is not None:
@@ -163,13 +164,13 @@ class MappingReader:
             return None
         self.note_gap(trail)
         self.events.skip(event, trail)
-        self.findings.add("yaml.key", trail, event.start_mark, "a key must be a scalar")
+        self.findings.add(Rule.YAML_KEY, trail, event.start_mark, "a key must be a scalar")
         return None
 
     def refuse_null_key(self, key: Event, event: Event, trail: Trail) -> None:
         """Report a key that is null, and pass over its value."""
         self.findings.add(
-            "yaml.key", trail, key.start_mark, "a key must not be null", "write it in quotes if it is text"
+            Rule.YAML_KEY, trail, key.start_mark, "a key must not be null", "write it in quotes if it is text"
         )
         self.events.skip(event, trail)
 
@@ -178,15 +179,15 @@ class MappingReader:
         line = first.start_mark.line + 1
         name = shown_key(key.value)
         if first.value.lower() == key.value.lower():
-            rule, message = "yaml.duplicate_key", f"{name} stands in this mapping already, in line {line}"
+            rule, message = Rule.YAML_DUPLICATE_KEY, f"{name} stands in this mapping already, in line {line}"
         else:
-            rule, message = "field.duplicate", f"{name} means the same as {shown_key(first.value)} in line {line}"
+            rule, message = Rule.FIELD_DUPLICATE, f"{name} means the same as {shown_key(first.value)} in line {line}"
         self.findings.add(rule, trail, key.start_mark, message)
 
     def refuse_tag(self, event: Event, trail: Trail) -> None:
         """Report a tag. Its text is not shown, since a secret that begins with `!` is read as one."""
         self.findings.add(
-            "yaml.tag",
+            Rule.YAML_TAG,
             trail,
             event.start_mark,
             "explicit tags are not allowed",
@@ -202,7 +203,7 @@ class MappingReader:
         here = key_trail(trail, name)
         if name in message.legacy:
             self.findings.add(
-                "field.legacy", here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
+                Rule.FIELD_LEGACY, here, key.start_mark, f"{name} was removed from the config", message.legacy[name]
             )
         elif name in seen:
             self.refuse_duplicate(seen[name], key, here)
@@ -212,7 +213,9 @@ class MappingReader:
                 self.note_gap(trail, meant.name)
             # Of what is not listed nothing is shown, and there may be very much of it.
             hint = "" if self.findings.is_full else hint_for(message, name)
-            self.findings.add("field.unknown", here, key.start_mark, f"there is no field {shown_key(name)} here", hint)
+            self.findings.add(
+                Rule.FIELD_UNKNOWN, here, key.start_mark, f"there is no field {shown_key(name)} here", hint
+            )
         seen.setdefault(name, key)
         self.events.skip(event, here)
 

@@ -26,7 +26,7 @@ class Problem(NamedTuple):
     place that the problem is about, with a layer of its own.
     """
 
-    rule: str
+    rule: Rule
     path: Path
     message: str
     hint: str = ""

@@ -248,7 +248,7 @@ class _Run:
         except ScalarError as error:
             return self.fail(error.rule, trail, f"{what} {error.message}", error.hint)
 
-    def fail(self, rule: str, trail: Trail, message: str, hint: str = "") -> Any:
+    def fail(self, rule: Rule, trail: Trail, message: str, hint: str = "") -> Any:
         """Record a problem, and return what stands in place of a value then."""
         self._problems.add(Problem(rule, to_path(trail), message, hint))
         return INVALID

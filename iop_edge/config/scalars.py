@@ -71,7 +71,7 @@ class PlainTexts(dict[str, str | None]):
 class ScalarError(ValueError):
     """A scalar that does not fit its field. Nothing in it shows a value that may be a secret."""
 
-    def __init__(self, rule: str, message: str, hint: str = "") -> None:
+    def __init__(self, rule: Rule, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.rule = rule
         self.message = message

@@ -13,6 +13,7 @@ from iop_edge.push.model import Desired
 from iop_edge.refresh.diff import merge
 from iop_edge.refresh.plan import Plan, plan
 from iop_edge.refresh.result import Mode, NodeOutcome, NodeReport, RefreshOptions, RefreshResult, Status
+from iop_edge.rules import Rule
 from iop_edge.schema.paths import ROOT
 from iop_edge.schema.references import FileReference, parse
 from iop_edge.schema.values import Reference, below
@@ -77,7 +78,7 @@ def stale_expectations(options: RefreshOptions, revision: int, candidate_hash: s
     expected = options.expected_revision
     if expected is not None and expected != revision:
         yield Violation(
-            "refresh.expected_revision",
+            Rule.REFRESH_EXPECTED_REVISION,
             "",
             None,
             f"revision {revision} is running, not {expected}",
@@ -85,7 +86,7 @@ def stale_expectations(options: RefreshOptions, revision: int, candidate_hash: s
         )
     if options.expected_candidate and candidate_hash and options.expected_candidate != candidate_hash:
         yield Violation(
-            "refresh.expected_candidate",
+            Rule.REFRESH_EXPECTED_CANDIDATE,
             "",
             None,
             "the candidate is not the expected one",
@@ -110,9 +111,9 @@ def _refusals(reports: Iterable[NodeReport], options: RefreshOptions) -> Iterato
     for report in reports:
         path = str(ROOT.child("nodes").key(report.node_id))
         if report.outcome is NodeOutcome.REJECTED:
-            yield Violation("node.rejected", path, None, f"the node rejects its payload: {report.reason}")
+            yield Violation(Rule.NODE_REJECTED, path, None, f"the node rejects its payload: {report.reason}")
         elif options.require_all and report.outcome in (NodeOutcome.UNREACHABLE, NodeOutcome.UNKNOWN):
-            yield Violation("node.unreachable", path, None, f"the node did not answer: {report.reason}")
+            yield Violation(Rule.NODE_UNREACHABLE, path, None, f"the node did not answer: {report.reason}")
 
 
 def _live_only(result: RefreshResult, planned: Plan, running: Running, candidate: Snapshot, key: bytes) -> Proposal:
