@@ -272,7 +272,7 @@ def test_token_is_rotated_without_a_restart_of_the_node(machine: Machine) -> Non
     assert shown(machine.address, "old") is Status.UNAUTHENTICATED
     tokens.unlink()
     assert shown(machine.address, "old") is Status.UNAUTHENTICATED
-    assert "the old ones stay" in said(node, "")
+    assert "keeping the old ones" in said(node, "")
     machine.all_in(p=AVAILABLE)
 
 
