@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from iop_edge.client.admin import AdminClient
-    from iop_edge.client.status import Confirmed, NodeConnection, NodeStatus, StatusSnapshot
+    from iop_edge.client.status import Confirmed, NodeStatus, StatusSnapshot
     from iop_edge.clock import Clock
     from iop_edge.config.files import check, load
     from iop_edge.config.snapshot import Snapshot
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from iop_edge.pool.explain import Candidate, DispatchExplanation, DispatchKind
     from iop_edge.pool.pool import Acquisition, ProviderPool
     from iop_edge.pool.slots import Lease
-    from iop_edge.pool.status import Health, ProviderState, ProviderStatus
+    from iop_edge.pool.status import Health, NodeConnection, ProviderState, ProviderStatus
     from iop_edge.push.model import PushSettings
     from iop_edge.refresh.plan import Plan, plan
     from iop_edge.refresh.result import (
@@ -120,7 +120,7 @@ __all__ = [
 
 _HOMES: Final = {
     "iop_edge.client.admin": "AdminClient",
-    "iop_edge.client.status": "Confirmed NodeConnection NodeStatus StatusSnapshot",
+    "iop_edge.client.status": "Confirmed NodeStatus StatusSnapshot",
     "iop_edge.clock": "Clock",
     "iop_edge.config.files": "check load",
     "iop_edge.config.snapshot": "Snapshot",
@@ -136,7 +136,7 @@ _HOMES: Final = {
     "iop_edge.pool.explain": "Candidate DispatchExplanation DispatchKind",
     "iop_edge.pool.pool": "Acquisition ProviderPool",
     "iop_edge.pool.slots": "Lease",
-    "iop_edge.pool.status": "Health ProviderState ProviderStatus",
+    "iop_edge.pool.status": "Health NodeConnection ProviderState ProviderStatus",
     "iop_edge.push.model": "PushSettings",
     "iop_edge.refresh.plan": "Plan plan",
     "iop_edge.refresh.result": (

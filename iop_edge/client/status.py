@@ -1,21 +1,10 @@
 """What an Edge reports about itself."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from iop_edge.ids import EdgeId, NodeId
-from iop_edge.pool.status import ProviderStatus
+from iop_edge.pool.status import NodeConnection, ProviderStatus
 from iop_edge.refresh.result import Change
-
-
-class NodeConnection(StrEnum):
-    """How a Node is connected."""
-
-    CONNECTING = "connecting"
-    CONNECTED = "connected"
-    UNREACHABLE = "unreachable"
-    REFUSED = "refused"
-    DIVERGED = "diverged"
 
 
 @dataclass(frozen=True, slots=True)

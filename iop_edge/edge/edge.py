@@ -20,9 +20,9 @@ from iop_edge.edge.status import Counters, Drift, MetricsSnapshot, drift, node_s
 from iop_edge.errors import EdgeError, Violation
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId
 from iop_edge.pool.pool import ProviderPool
-from iop_edge.pool.status import Health
+from iop_edge.pool.status import NodeConnection
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import DEFAULT_SETTINGS, Caller, Connection, NodeState, Pushed, PushSettings, ReportedHealth
+from iop_edge.push.model import DEFAULT_SETTINGS, Caller, NodeState, Pushed, PushSettings, ReportedHealth
 from iop_edge.refresh.result import Attempt, Mode, RefreshOptions, RefreshResult, Status, Trigger
 from iop_edge.requests.policy import RequestPolicy
 from iop_edge.rules import Rule
@@ -316,12 +316,12 @@ class Edge:
 
     def _take_state(self, node_id: NodeId, state: NodeState) -> None:
         # A Node that has never taken a payload cannot serve requests.
-        serves = state.connection is Connection.CONNECTED and state.generation > 0
+        serves = state.connection is NodeConnection.CONNECTED and state.generation > 0
         self._pool.set_node_reachable(node_id, serves)
 
     def _take_health(self, node_id: NodeId, reports: Mapping[ProviderId, ReportedHealth]) -> None:
         for provider_id, reported in reports.items():
-            self._pool.set_health(node_id, provider_id, Health(reported.state.value), reported.detail)
+            self._pool.set_health(node_id, provider_id, reported.state, reported.detail)
 
 
 def metrics_snapshot(edge: Edge) -> MetricsSnapshot:

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, Self
 
-from iop_edge.client.status import NodeConnection, NodeStatus
+from iop_edge.client.status import NodeStatus
 from iop_edge.clock import Clock
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.proposal import with_reloaded_tls
@@ -60,7 +60,7 @@ def _node_status(node: "trees.Node", references: ReferenceTree, state: NodeState
         node_id=NodeId(node["id"]),
         alias=_shown(node.get("alias", ""), reference(references, "alias")),
         address=_shown(node["address"], reference(references, "address")),
-        connection=NodeConnection(state.connection.value),
+        connection=state.connection,
         generation=state.generation,
         revision=state.revision,
         in_sync=state.in_sync,

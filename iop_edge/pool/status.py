@@ -1,9 +1,19 @@
-"""The status of a provider."""
+"""The words for the state of Nodes and providers, and the status of a provider."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 from iop_edge.ids import NodeId, ProviderId
+
+
+class NodeConnection(StrEnum):
+    """The state of the Edge's connection to a Node."""
+
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    DIVERGED = "diverged"
 
 
 class ProviderState(StrEnum):

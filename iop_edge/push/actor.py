@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from iop_edge.clock import Clock
 from iop_edge.ids import Generation
+from iop_edge.pool.status import NodeConnection
 from iop_edge.push.gate import SendGate
 from iop_edge.push.link import Answer, Link, SessionError, shared_context
 from iop_edge.push.model import (
     Caller,
-    Connection,
     Desired,
     HealthListener,
     NodeState,
@@ -161,11 +161,11 @@ class NodeActor:
         is_same = link.node_instance and link.node_instance == self._node_instance
         self._node_instance = link.node_instance
         if is_same and self._desired is not None and self._refused_tag == self._desired.encoded.tag:
-            self._publish(Connection.DIVERGED, self._refusal)
+            self._publish(NodeConnection.DIVERGED, self._refusal)
             return
         self._refused_tag = b""
         if self._desired is None or link.running.tag == self._desired.encoded.tag:
-            self._publish(Connection.CONNECTED)
+            self._publish(NodeConnection.CONNECTED)
         # Otherwise it stays out of dispatch until it is pushed to: it may not run what requests expect of it.
 
     async def _serve(self, link: Link) -> SessionError:
@@ -239,13 +239,13 @@ class NodeActor:
     def _note_answer(self, desired: Desired, answer: Answer) -> None:
         if answer.outcome in _TAKEN:
             self._refused_tag = b""
-            self._publish(Connection.CONNECTED)
+            self._publish(NodeConnection.CONNECTED)
         else:
             self._refused_tag, self._refusal = desired.encoded.tag, answer.reason
-            self._publish(Connection.DIVERGED, answer.reason)
+            self._publish(NodeConnection.DIVERGED, answer.reason)
 
     def _note_end(self, fault: SessionError) -> None:
-        was_well = not self._failures and self.state.connection in (Connection.CONNECTED, Connection.DIVERGED)
+        was_well = not self._failures and self.state.connection in (NodeConnection.CONNECTED, NodeConnection.DIVERGED)
         self._failures += 1
         self._publish(fault.connection, fault.reason)
         if was_well:
@@ -262,7 +262,7 @@ class NodeActor:
         longest = settings.backoff_base * 2 ** min(self._failures, _MAX_DOUBLINGS)
         await clock.sleep(chance * min(settings.backoff_cap, longest))
 
-    def _publish(self, connection: Connection | None = None, error: str = "") -> None:
+    def _publish(self, connection: NodeConnection | None = None, error: str = "") -> None:
         """Update the state and report a change; without a connection given, it stays what it was."""
         if connection is None:
             connection, error = self.state.connection, self.state.last_error

@@ -14,8 +14,9 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 from iop_edge.errors import EdgeError
 from iop_edge.ids import Generation, ProviderId
 from iop_edge.net import AddressError, Tls, client_context, os_error_text, parse_address
+from iop_edge.pool.status import Health, NodeConnection
 from iop_edge.push.gate import SendGate
-from iop_edge.push.model import Caller, Connection, Desired, HealthState, PushSettings, ReportedHealth, Target
+from iop_edge.push.model import Caller, Desired, PushSettings, ReportedHealth, Target
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.schema import table
 from iop_edge.schema.values import REDACTED
@@ -50,8 +51,8 @@ _OUTCOMES: Final = {
     NodeConfigRefreshOutcome.REJECTED: NodeOutcome.REJECTED,
 }
 _HEALTH: Final = {
-    ResourceHealthState.HEALTHY: HealthState.HEALTHY,
-    ResourceHealthState.UNHEALTHY: HealthState.UNHEALTHY,
+    ResourceHealthState.HEALTHY: Health.HEALTHY,
+    ResourceHealthState.UNHEALTHY: Health.UNHEALTHY,
 }
 _REFUSALS: Final = {
     Status.UNAUTHENTICATED: "the Node does not accept the token",
@@ -81,7 +82,7 @@ class SessionError(Exception):
     """
 
     def __init__(
-        self, reason: str, connection: Connection = Connection.UNREACHABLE, *, permanent: bool = False
+        self, reason: str, connection: NodeConnection = NodeConnection.UNREACHABLE, *, permanent: bool = False
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -191,7 +192,7 @@ class Link:
                         yield {ProviderId(item.provider_id): self._health(item) for item in report.resources}
 
     def _health(self, reported: ResourceHealth) -> ReportedHealth:
-        state = _HEALTH.get(reported.state, HealthState.UNKNOWN)
+        state = _HEALTH.get(reported.state, Health.UNKNOWN)
         return ReportedHealth(state, _quoted(reported.detail, self._target.token))
 
     async def close(self, fault: SessionError | None = None) -> None:
@@ -222,11 +223,11 @@ class Link:
     def _answer(self, mode: Mode, desired: Desired, reply: NodeConfigRefreshResponse) -> Answer:
         outcome = _OUTCOMES.get(reply.outcome)
         if outcome is None:
-            raise SessionError("the Node's answer has no outcome", Connection.DIVERGED, permanent=True)
+            raise SessionError("the Node's answer has no outcome", NodeConnection.DIVERGED, permanent=True)
         taken = outcome in (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
         if taken and mode is Mode.APPLY and self.running.tag != desired.encoded.tag:
             reason = "the Node reports that it took the payload, but runs another"
-            raise SessionError(reason, Connection.DIVERGED, permanent=True)
+            raise SessionError(reason, NodeConnection.DIVERGED, permanent=True)
         reasons = (f"{item.path} {item.message} [{item.rule}]" for item in reply.violations)
         return Answer(outcome, _quoted("; ".join(reasons), self._target.token))
 
@@ -306,12 +307,12 @@ def _grpc_fault(error: GRPCError, token: str) -> SessionError:
     if error.status in _REFUSALS:
         return _refused(f"{_REFUSALS[error.status]}: {told}")
     if error.status is Status.ABORTED:
-        return SessionError(f"the Node is held by another session: {told}", Connection.REFUSED)
+        return SessionError(f"the Node is held by another session: {told}", NodeConnection.REFUSED)
     return SessionError(f"the Node failed: {told}")
 
 
 def _refused(reason: str) -> SessionError:
-    return SessionError(reason, Connection.REFUSED, permanent=True)
+    return SessionError(reason, NodeConnection.REFUSED, permanent=True)
 
 
 def _quoted(text: str, token: str) -> str:

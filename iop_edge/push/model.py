@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId, Revision
 from iop_edge.payload import EncodedPayload
+from iop_edge.pool.status import Health, NodeConnection
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_edge.transport.reload import TlsSource
 
@@ -89,16 +89,6 @@ class Desired:
     revision: Revision
 
 
-class Connection(StrEnum):
-    """The state of the Edge's connection to a Node."""
-
-    CONNECTING = "connecting"
-    CONNECTED = "connected"
-    UNREACHABLE = "unreachable"
-    REFUSED = "refused"
-    DIVERGED = "diverged"
-
-
 @dataclass(frozen=True, slots=True)
 class NodeState:
     """What the Edge knows of a Node. `generation` and `revision` are what the Node runs, or 0 if unknown.
@@ -107,25 +97,17 @@ class NodeState:
     for a person and holds no secret; it is empty when all is well.
     """
 
-    connection: Connection = Connection.CONNECTING
+    connection: NodeConnection = NodeConnection.CONNECTING
     generation: int = 0
     revision: int = 0
     in_sync: bool = False
     last_error: str = ""
 
 
-class HealthState(StrEnum):
-    """The health of a resource, as its Node sees it."""
-
-    HEALTHY = "healthy"
-    UNHEALTHY = "unhealthy"
-    UNKNOWN = "unknown"
-
-
 class ReportedHealth(NamedTuple):
     """The health of a resource as its Node reports it; `detail`, for a person, describes the last result."""
 
-    state: HealthState
+    state: Health
     detail: str = ""
 
 

@@ -19,8 +19,8 @@ from iop_edge.edge.status import Counters, Histogram, MetricsSnapshot
 from iop_edge.errors import EdgeError
 from iop_edge.ids import DispatchKey, ModelKey, NodeId
 from iop_edge.net import Address, AddressError, os_error_text, parse_address
-from iop_edge.pool.status import Health, ProviderState, ProviderStatus
-from iop_edge.push.model import Connection, NodeState
+from iop_edge.pool.status import Health, NodeConnection, ProviderState, ProviderStatus
+from iop_edge.push.model import NodeState
 
 _CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _PATH: Final = "/metrics"
@@ -114,7 +114,7 @@ def _of_nodes(nodes: Mapping[NodeId, NodeState]) -> Iterator[Metric]:
         "node_connection",
         "1 for the state of each Node's connection.",
         ("node", "state"),
-        (((name, word.value), node.connection is word) for name, node in nodes.items() for word in Connection),
+        (((name, word.value), node.connection is word) for name, node in nodes.items() for word in NodeConnection),
     )
     revisions = (((name,), node.revision) for name, node in nodes.items())
     yield _gauges("node_revision", "The revision that each Node acknowledged last; 0: none.", ("node",), revisions)

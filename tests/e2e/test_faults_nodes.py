@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import iop_edge
-from iop_edge.client.status import NodeConnection, NodeStatus
+from iop_edge.client.status import NodeStatus
 from iop_edge.edge.edge import Edge
 from iop_edge.ids import NodeId
+from iop_edge.pool.status import NodeConnection
 from iop_edge.push.model import Desired, PushSettings
 from iop_edge.refresh.result import NodeOutcome, NodeReport, Status
 from tests.e2e.processes import clean_environ

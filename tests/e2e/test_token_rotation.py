@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from iop_edge.client.admin import AdminClient
-from iop_edge.client.status import NodeConnection, NodeStatus
+from iop_edge.client.status import NodeStatus
+from iop_edge.pool.status import NodeConnection
 from tests.e2e.processes import command, running, said, stop
 from tests.support import run
 

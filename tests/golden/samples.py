@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
-from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.client.status import NodeStatus, StatusSnapshot
 from iop_edge.errors import Excerpt, Report, Span, Violation
 from iop_edge.ids import EdgeId, NodeId, ProviderId
-from iop_edge.pool.status import Health, ProviderState, ProviderStatus
+from iop_edge.pool.status import Health, NodeConnection, ProviderState, ProviderStatus
 from iop_edge.refresh.result import (
     Attempt,
     Change,

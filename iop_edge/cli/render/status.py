@@ -6,8 +6,8 @@ from typing import Final
 from iop_edge.cli.console import Paint, Style
 from iop_edge.cli.render.result import change_lines, utc
 from iop_edge.cli.render.text import Cell, counted, printable, table
-from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
-from iop_edge.pool.status import ProviderState, ProviderStatus
+from iop_edge.client.status import NodeStatus, StatusSnapshot
+from iop_edge.pool.status import NodeConnection, ProviderState, ProviderStatus
 
 _NODE_HEADER: Final = ("NODE", "ADDRESS", "STATE", "IN SYNC", "REVISION", "GENERATION", "LAST FAULT")
 _PROVIDER_HEADER: Final = (

@@ -9,10 +9,10 @@ import pytest
 from iop_edge.cli.commands.edge import Screen
 from iop_edge.cli.console import Console
 from iop_edge.cli.polling import drained, follow, progress, until_stopped
-from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.client.status import NodeStatus, StatusSnapshot
 from iop_edge.errors import EdgeError
 from iop_edge.ids import EdgeId, NodeId, ProviderId
-from iop_edge.pool.status import Health, ProviderState, ProviderStatus
+from iop_edge.pool.status import Health, NodeConnection, ProviderState, ProviderStatus
 from iop_edge.refresh.result import Mode, RefreshResult, Status
 from tests.support import run
 from tests.unit.cli.invoke import Terminal

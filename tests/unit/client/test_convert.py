@@ -6,14 +6,14 @@ import pytest
 
 from iop_edge.client import convert
 from iop_edge.client.convert import ConvertError, from_message, to_message, to_number, to_word
-from iop_edge.client.status import NodeConnection, NodeStatus, StatusSnapshot
+from iop_edge.client.status import NodeStatus, StatusSnapshot
 from iop_edge.config.source import Source
 from iop_edge.documents import document
 from iop_edge.errors import Span, Violation
 from iop_edge.ids import EdgeId, NodeId, ProviderId
 from iop_edge.pool.errors import RefusalReason
 from iop_edge.pool.explain import Candidate, DispatchExplanation, DispatchKind
-from iop_edge.pool.status import Health, ProviderState, ProviderStatus
+from iop_edge.pool.status import Health, NodeConnection, ProviderState, ProviderStatus
 from iop_edge.refresh.result import (
     Attempt,
     Change,

@@ -6,13 +6,13 @@ from dataclasses import fields
 import pytest
 
 import iop_edge.config.files
-from iop_edge.client.status import NodeConnection, StatusSnapshot
+from iop_edge.client.status import StatusSnapshot
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.edge.coordinator import Origin
 from iop_edge.edge.edge import Edge
 from iop_edge.errors import ConfigError
 from iop_edge.ids import ModelId
-from iop_edge.pool.status import Health, ProviderState
+from iop_edge.pool.status import Health, NodeConnection, ProviderState
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshOptions, Status, Trigger
 from iop_edge.store.history import MemoryStore
 from iop_edge.store.sqlite import SqliteStore

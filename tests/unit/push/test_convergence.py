@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from iop_edge.ids import NodeId
-from iop_edge.push.model import Connection, Pushed
+from iop_edge.pool.status import NodeConnection
+from iop_edge.push.model import Pushed
 from iop_edge.refresh.result import Mode, NodeOutcome
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
@@ -35,7 +36,7 @@ def test_node_is_pushed_to_when_it_is_connected() -> None:
         async with station("a") as a, fleet(a.target(), wanted={A: desired("a", 3, revision=8)}) as (edge, watcher):
             await watcher.in_sync(8, "a")
             state = edge.states()[A]
-            assert (state.connection, state.generation, state.last_error) == (Connection.CONNECTED, 1, "")
+            assert (state.connection, state.generation, state.last_error) == (NodeConnection.CONNECTED, 1, "")
             (push,) = a.node.pushes
             assert push.edge_id == "edge-1"
             assert push.payload_hash == desired("a", 3).encoded.tag
@@ -54,7 +55,7 @@ def test_settled_waits_for_the_first_try_of_each() -> None:
                 states = edge.states()
                 assert list(states) == ["a", "b"]
                 assert states[A].in_sync
-                assert states[NodeId("b")].connection is Connection.UNREACHABLE
+                assert states[NodeId("b")].connection is NodeConnection.UNREACHABLE
 
     run(scenario())
 
@@ -100,10 +101,10 @@ def test_node_that_runs_another_payload_is_connected_when_it_has_taken_this_one(
             a.node.refresh = slow
             async with fleet(a.target(), wanted=all_desired(2, "a")) as (edge, watcher):
                 await pushed.wait()
-                assert edge.states()[A].connection is Connection.CONNECTING
+                assert edge.states()[A].connection is NodeConnection.CONNECTING
                 go_on.set()
                 await watcher.in_sync(2, "a")
-                assert watcher.history[0] == (A, Connection.CONNECTED)
+                assert watcher.history[0] == (A, NodeConnection.CONNECTED)
 
     run(scenario())
 
@@ -173,7 +174,7 @@ def test_nothing_desired_is_nothing_pushed() -> None:
     async def scenario() -> None:
         async with station("a") as a, fleet(a.target()) as (edge, _):
             await edge.settled()
-            assert edge.states()[A].connection is Connection.CONNECTED
+            assert edge.states()[A].connection is NodeConnection.CONNECTED
             assert not a.node.pushes
 
     run(scenario())
@@ -253,7 +254,7 @@ def test_node_that_hangs_does_not_delay_the_others() -> None:
                 await watcher.in_sync(1, "a")
                 reports = await edge.commit(all_desired(2, "a"))
                 assert reports[A].outcome == "committed"
-                assert edge.states()[NodeId("b")].connection is Connection.CONNECTING
+                assert edge.states()[NodeId("b")].connection is NodeConnection.CONNECTING
 
     run(scenario())
 

@@ -10,8 +10,9 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from iop_edge.ids import EdgeId, NodeId
 from iop_edge.net import Address, AddressError, Tls, TlsError
+from iop_edge.pool.status import NodeConnection
 from iop_edge.push.link import fault_of
-from iop_edge.push.model import Connection, Target
+from iop_edge.push.model import Target
 from iop_edge.refresh.result import NodeOutcome
 from iop_edge.schema.wire import WireError
 from iop_edge.transport.channel import TlsRefusedError
@@ -37,28 +38,28 @@ SLOW = 60.0
 @pytest.mark.parametrize(
     ("error", "connection", "permanent"),
     [
-        (TimeoutError(), Connection.UNREACHABLE, False),
-        (ConnectionRefusedError(111, "Connect call failed"), Connection.UNREACHABLE, False),
-        (OSError(-2, "Name or service not known"), Connection.UNREACHABLE, False),
-        (StreamTerminatedError("lost"), Connection.UNREACHABLE, False),
-        (WireError("no message"), Connection.UNREACHABLE, False),
-        (GRPCError(Status.UNAVAILABLE), Connection.UNREACHABLE, False),
-        (GRPCError(Status.INTERNAL), Connection.UNREACHABLE, False),
-        (GRPCError(Status.DEADLINE_EXCEEDED), Connection.UNREACHABLE, False),
-        (GRPCError(Status.ABORTED), Connection.REFUSED, False),
-        (GRPCError(Status.UNAUTHENTICATED), Connection.REFUSED, True),
-        (GRPCError(Status.PERMISSION_DENIED), Connection.REFUSED, True),
-        (GRPCError(Status.FAILED_PRECONDITION), Connection.REFUSED, True),
-        (GRPCError(Status.UNIMPLEMENTED), Connection.REFUSED, True),
-        (ssl.SSLCertVerificationError("bad"), Connection.REFUSED, True),
-        (ssl.SSLError("bad"), Connection.REFUSED, True),
-        (TlsRefusedError("another certificate"), Connection.REFUSED, True),
-        (TlsError("tls: no key"), Connection.REFUSED, True),
-        (AddressError("must be host:port"), Connection.REFUSED, True),
+        (TimeoutError(), NodeConnection.UNREACHABLE, False),
+        (ConnectionRefusedError(111, "Connect call failed"), NodeConnection.UNREACHABLE, False),
+        (OSError(-2, "Name or service not known"), NodeConnection.UNREACHABLE, False),
+        (StreamTerminatedError("lost"), NodeConnection.UNREACHABLE, False),
+        (WireError("no message"), NodeConnection.UNREACHABLE, False),
+        (GRPCError(Status.UNAVAILABLE), NodeConnection.UNREACHABLE, False),
+        (GRPCError(Status.INTERNAL), NodeConnection.UNREACHABLE, False),
+        (GRPCError(Status.DEADLINE_EXCEEDED), NodeConnection.UNREACHABLE, False),
+        (GRPCError(Status.ABORTED), NodeConnection.REFUSED, False),
+        (GRPCError(Status.UNAUTHENTICATED), NodeConnection.REFUSED, True),
+        (GRPCError(Status.PERMISSION_DENIED), NodeConnection.REFUSED, True),
+        (GRPCError(Status.FAILED_PRECONDITION), NodeConnection.REFUSED, True),
+        (GRPCError(Status.UNIMPLEMENTED), NodeConnection.REFUSED, True),
+        (ssl.SSLCertVerificationError("bad"), NodeConnection.REFUSED, True),
+        (ssl.SSLError("bad"), NodeConnection.REFUSED, True),
+        (TlsRefusedError("another certificate"), NodeConnection.REFUSED, True),
+        (TlsError("tls: no key"), NodeConnection.REFUSED, True),
+        (AddressError("must be host:port"), NodeConnection.REFUSED, True),
     ],
 )
 def test_fault_says_how_the_edge_stands_and_whether_it_passes(
-    error: Exception, connection: Connection, *, permanent: bool
+    error: Exception, connection: NodeConnection, *, permanent: bool
 ) -> None:
     fault = fault_of(error, TOKEN)
     assert (fault.connection, fault.permanent) == (connection, permanent)
@@ -100,7 +101,7 @@ def test_permanent_fault_is_tried_again_slowly() -> None:
         async with station("a") as a:
             target = a.target(token="other")
             async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (edge, watcher):
-                state = await watcher.connection("a", Connection.REFUSED)
+                state = await watcher.connection("a", NodeConnection.REFUSED)
                 assert state.last_error.startswith("the Node does not accept the token")
                 await sleeper.wake()
                 await sleeper.asleep()
@@ -123,7 +124,7 @@ def test_permanent_fault_is_tried_again_when_something_else_is_desired() -> None
             a.node.shake = unimplemented
             pace = patient(sleeper)
             async with fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (edge, watcher):
-                await watcher.connection("a", Connection.REFUSED)
+                await watcher.connection("a", NodeConnection.REFUSED)
                 a.node.shake = refusing
                 edge.set_desired(all_desired(2, "a"))
                 await watcher.in_sync(2, "a")
@@ -171,7 +172,7 @@ def test_peer_that_is_not_the_node_is_refused_before_any_push(answer: HandshakeR
             a.node.shake = pretend
             pace = patient(Sleeper())
             async with fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (_, watcher):
-                state = await watcher.connection("a", Connection.REFUSED)
+                state = await watcher.connection("a", NodeConnection.REFUSED)
                 assert state.last_error == reason
                 assert not a.node.pushes
 
@@ -194,7 +195,7 @@ def test_second_process_of_an_edge_is_refused_on_both_sides_until_the_first_has_
             async with fleet(a.target(), wanted=all_desired(1, "a")) as (first_edge, first):
                 await first.in_sync(1, "a")
                 entered = await second.__aenter__()
-                state = await entered[1].connection("a", Connection.REFUSED)
+                state = await entered[1].connection("a", NodeConnection.REFUSED)
                 assert "another process of Edge edge-1 holds the session" in state.last_error
                 assert first_edge.states()[A].in_sync
                 assert a.node.commits == [1]
@@ -226,11 +227,11 @@ def test_node_of_another_edge_is_refused_unless_it_is_taken_over() -> None:
                 _,
                 refused,
             ):
-                state = await refused.connection("a", Connection.REFUSED)
+                state = await refused.connection("a", NodeConnection.REFUSED)
                 assert "belongs to Edge edge-1" in state.last_error
             async with fleet(a.target(), wanted=all_desired(2, "a"), edge_id=other, take_over=True) as (_, taken):
                 await taken.in_sync(2, "a")
-                state = await first.connection("a", Connection.REFUSED)
+                state = await first.connection("a", NodeConnection.REFUSED)
                 assert "another Edge has taken this Node over" in state.last_error
 
     run(scenario())
@@ -249,14 +250,14 @@ def test_refused_payload_is_not_sent_again_unchanged() -> None:
 
             a.node.refresh = refuse_two
             async with fleet(a.target(), wanted=all_desired(2, "a")) as (edge, watcher):
-                await watcher.connection("a", Connection.DIVERGED)
+                await watcher.connection("a", NodeConnection.DIVERGED)
                 edge.set_desired({A: desired("a", 2, revision=5)})
                 edge.set_desired({A: desired("a", 2, revision=6)})
                 await asyncio.sleep(0)
                 edge.set_desired(all_desired(3, "a"))
                 await watcher.in_sync(3, "a")
                 assert a.node.commits == [2, 3]
-                assert edge.states()[A].connection is Connection.CONNECTED
+                assert edge.states()[A].connection is NodeConnection.CONNECTED
 
     run(scenario())
 
@@ -271,7 +272,7 @@ def test_refused_payload_is_sent_again_to_a_node_that_comes_back() -> None:
 
             a.node.refresh = refuse
             async with fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
-                await watcher.connection("a", Connection.DIVERGED)
+                await watcher.connection("a", NodeConnection.DIVERGED)
                 await a.stop()
                 await a.start()
                 await watcher.in_sync(1, "a")
@@ -291,10 +292,10 @@ def test_refused_payload_is_not_sent_again_when_the_connection_was_only_lost() -
 
             a.node.refresh = refuse
             async with fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
-                refused = await watcher.connection("a", Connection.DIVERGED)
+                refused = await watcher.connection("a", NodeConnection.DIVERGED)
                 a.cut()
-                await watcher.connection("a", Connection.UNREACHABLE)
-                again = await watcher.connection("a", Connection.DIVERGED)
+                await watcher.connection("a", NodeConnection.UNREACHABLE)
+                again = await watcher.connection("a", NodeConnection.DIVERGED)
                 assert again.last_error == refused.last_error == "payload no [node.adapter]"
                 await edge.settled()
                 assert (a.node.handshakes, a.node.commits) == (2, [1])
@@ -312,7 +313,7 @@ def test_payload_that_is_too_large_for_the_node_is_refused_for_good() -> None:
         async with station("a", max_request_bytes=1000) as a:
             wanted = {A: desired("a", 1, padding=2000)}
             async with fleet(a.target(), wanted=wanted) as (edge, watcher):
-                state = await watcher.connection("a", Connection.DIVERGED)
+                state = await watcher.connection("a", NodeConnection.DIVERGED)
                 assert "at most 1000 bytes are accepted" in state.last_error
                 assert (await edge.check({A: desired("a", 2, padding=2000)}))[A].outcome is NodeOutcome.REJECTED
                 assert a.node.handshakes == 1
@@ -346,7 +347,7 @@ def test_answer_that_cannot_be_believed_is_no_success(answer: NodeConfigRefreshR
             a.node.refresh = lie
             sleeper = Sleeper()
             async with fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
-                state = await watcher.connection("a", Connection.DIVERGED)
+                state = await watcher.connection("a", NodeConnection.DIVERGED)
                 assert not state.in_sync
                 assert state.last_error
                 await sleeper.asleep()
@@ -370,7 +371,7 @@ def test_reason_of_a_session_that_a_commit_has_ended_is_kept() -> None:
 
             a.node.refresh = lie
             assert (await edge.commit(all_desired(2, "a")))[A].outcome is NodeOutcome.UNKNOWN
-            state = await watcher.connection("a", Connection.DIVERGED)
+            state = await watcher.connection("a", NodeConnection.DIVERGED)
             assert state.last_error == "the Node's answer has no outcome"
 
     run(scenario())
@@ -390,7 +391,7 @@ def test_unreadable_address_or_tls_is_shown_and_delays_nobody() -> None:
                 await watcher.in_sync(1, "a")
                 await edge.settled()
                 states = edge.states()
-                assert states[NodeId("b")].connection is states[NodeId("c")].connection is Connection.REFUSED
+                assert states[NodeId("b")].connection is states[NodeId("c")].connection is NodeConnection.REFUSED
                 assert "s3cret" not in str(states)
 
     run(scenario())
@@ -404,7 +405,7 @@ def test_node_that_accepts_and_is_silent_is_given_up_at_the_deadline() -> None:
         address = Address(host="127.0.0.1", port=silent.sockets[0].getsockname()[1])
         pace = patient(Sleeper(), handshake_deadline=0.05)
         async with fleet(Target(A, str(address)), wanted=all_desired(1, "a"), pace=pace) as (_, watcher):
-            state = await watcher.connection("a", Connection.UNREACHABLE)
+            state = await watcher.connection("a", NodeConnection.UNREACHABLE)
             assert state.last_error == "no answer in time"
         for writer in writers:
             writer.close()

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from iop_edge.push.model import DEFAULT_SETTINGS, Connection, HealthState
+from iop_edge.pool.status import Health, NodeConnection
+from iop_edge.push.model import DEFAULT_SETTINGS
 from iop_pb.iop.runtime.v1 import ResourceHealth, ResourceHealthState, WatchHealthRequest, WatchHealthResponse
 from tests.support import run
 from tests.unit.push.world import TOKEN, Scripted, Sleeper, Station, all_desired, fleet, patient, station
@@ -49,7 +50,7 @@ async def reporting() -> AsyncIterator[tuple[Station, Reporting]]:
 def test_health_of_the_reference_node_is_handed_on() -> None:
     async def scenario() -> None:
         async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
-            await watcher.until(lambda: watcher.health.get("a-p") is HealthState.HEALTHY)
+            await watcher.until(lambda: watcher.health.get("a-p") is Health.HEALTHY)
 
     run(scenario())
 
@@ -57,13 +58,13 @@ def test_health_of_the_reference_node_is_handed_on() -> None:
 @pytest.mark.parametrize(
     ("said", "heard"),
     [
-        (HEALTHY, HealthState.HEALTHY),
-        (UNHEALTHY, HealthState.UNHEALTHY),
-        (ResourceHealthState.UNKNOWN, HealthState.UNKNOWN),
-        pytest.param(ResourceHealthState(99), HealthState.UNKNOWN, id="a state of later software"),
+        (HEALTHY, Health.HEALTHY),
+        (UNHEALTHY, Health.UNHEALTHY),
+        (ResourceHealthState.UNKNOWN, Health.UNKNOWN),
+        pytest.param(ResourceHealthState(99), Health.UNKNOWN, id="a state of later software"),
     ],
 )
-def test_state_is_handed_on_with_what_was_seen(said: ResourceHealthState, heard: HealthState) -> None:
+def test_state_is_handed_on_with_what_was_seen(said: ResourceHealthState, heard: Health) -> None:
     async def scenario() -> None:
         async with reporting() as (a, node), fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
             node.report(1, said, "answers 503")
@@ -98,13 +99,13 @@ def test_report_of_a_past_generation_is_passed_over() -> None:
         async with reporting() as (a, node), fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
             await watcher.in_sync(1, "a")
             node.report(1, HEALTHY)
-            await watcher.until(lambda: watcher.health.get("p") is HealthState.HEALTHY)
+            await watcher.until(lambda: watcher.health.get("p") is Health.HEALTHY)
             edge.set_desired(all_desired(2, "a"))
             await watcher.in_sync(2, "a")
             node.report(1, UNHEALTHY, provider_id="p")
             node.report(2, HEALTHY, provider_id="after")
             await watcher.until(lambda: "after" in watcher.health)
-            assert watcher.health["p"] is HealthState.HEALTHY
+            assert watcher.health["p"] is Health.HEALTHY
 
     run(scenario())
 
@@ -114,9 +115,9 @@ def test_stream_that_breaks_is_opened_again() -> None:
         async with reporting() as (a, node), fleet(a.target(), wanted=all_desired(1, "a")) as (_, watcher):
             await watcher.in_sync(1, "a")
             node.says.put_nowait(None)
-            await watcher.connection("a", Connection.UNREACHABLE)
+            await watcher.connection("a", NodeConnection.UNREACHABLE)
             node.report(1, UNHEALTHY)
-            await watcher.until(lambda: watcher.health.get("p") is HealthState.UNHEALTHY)
+            await watcher.until(lambda: watcher.health.get("p") is Health.UNHEALTHY)
             assert node.streams == 2
             assert node.commits == [1]
 
@@ -139,10 +140,10 @@ def test_report_without_bounds_ends_the_session_and_delays_nobody(much: list[Res
             async with fleet(a.target(), b.target(), wanted=wanted, pace=patient(sleeper)) as (_, watcher):
                 await watcher.in_sync(1, "a", "b")
                 node.says.put_nowait(WatchHealthResponse(generation=1, resources=much))
-                state = await watcher.connection("a", Connection.UNREACHABLE)
+                state = await watcher.connection("a", NodeConnection.UNREACHABLE)
                 assert state.last_error.startswith("the Node sent a broken message")
                 assert "p" not in watcher.health
-                assert watcher.states["b"].connection is Connection.CONNECTED
+                assert watcher.states["b"].connection is NodeConnection.CONNECTED
 
     run(scenario())
 

@@ -8,7 +8,7 @@ import pytest
 from hyperframe.frame import GoAwayFrame
 
 from iop_edge.ids import NodeId
-from iop_edge.push.model import Connection
+from iop_edge.pool.status import NodeConnection
 from iop_edge.refresh.result import NodeOutcome
 from iop_pb.iop.runtime.v1 import (
     HandshakeRequest,
@@ -161,6 +161,6 @@ def test_two_hundred_nodes_of_which_some_hang_and_some_flap_end_where_they_shoul
                 assert all(machines[name].node.commits == [1, 2] for name in steady)
                 assert all(machines[name].node.commits == [2] for name in HUNG)
                 assert [flaps.applied for flaps in flapping] == [[1, 2]] * len(FLAPPING)
-                assert {state.connection for state in edge.states().values()} == {Connection.CONNECTED}
+                assert {state.connection for state in edge.states().values()} == {NodeConnection.CONNECTED}
 
     run(scenario())

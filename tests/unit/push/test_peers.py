@@ -7,8 +7,9 @@ import pytest
 
 from iop_edge.ids import NodeId
 from iop_edge.net import Address
+from iop_edge.pool.status import NodeConnection
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Connection, Target
+from iop_edge.push.model import Target
 from iop_edge.refresh.result import NodeOutcome
 from iop_pb.iop.runtime.v1 import NodeConfigRefreshOutcome, NodeConfigRefreshResponse, RunningPayload
 from tests.support import run
@@ -50,7 +51,7 @@ async def full_queue() -> AsyncIterator[Address]:
         yield address
 
 
-UNREACHABLE, REFUSED, DIVERGED = Connection.UNREACHABLE, Connection.REFUSED, Connection.DIVERGED
+UNREACHABLE, REFUSED, DIVERGED = NodeConnection.UNREACHABLE, NodeConnection.REFUSED, NodeConnection.DIVERGED
 
 SILENT = [
     pytest.param(full_queue, id="never accepts"),
@@ -105,7 +106,9 @@ def test_peer_that_says_nothing_is_given_up_and_delays_nobody(peer: Peer) -> Non
 @pytest.mark.contract("PSH-03", "PSH-04")
 @pytest.mark.case("A14")
 @pytest.mark.parametrize(("peer", "connection", "reason"), BROKEN)
-def test_peer_that_is_no_sound_node_is_shown_and_delays_nobody(peer: Peer, connection: Connection, reason: str) -> None:
+def test_peer_that_is_no_sound_node_is_shown_and_delays_nobody(
+    peer: Peer, connection: NodeConnection, reason: str
+) -> None:
     async def scenario() -> None:
         sleeper = Sleeper()
         async with beside_a_node(peer, patient(sleeper)) as (_, watcher):

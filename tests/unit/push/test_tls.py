@@ -6,7 +6,7 @@ import pytest
 
 from iop_edge.ids import NodeId
 from iop_edge.net import Tls
-from iop_edge.push.model import Connection
+from iop_edge.pool.status import NodeConnection
 from tests.pki import CA, EDGE, NODE, STRANGER
 from tests.support import run
 from tests.unit.push.world import Sleeper, all_desired, fleet, patient, station
@@ -46,7 +46,7 @@ def test_node_that_wants_another_certificate_is_a_permanent_fault(edge: Tls) -> 
         async with station("a", tls=MUTUAL) as a:
             target = a.target(tls=lambda: edge)
             async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
-                state = await watcher.connection("a", Connection.REFUSED)
+                state = await watcher.connection("a", NodeConnection.REFUSED)
                 assert "certificate" in state.last_error
                 await sleeper.asleep()
                 assert sleeper.delays == [SLOW]
@@ -63,7 +63,7 @@ def test_renewed_certificates_count_when_the_node_is_dialled_again() -> None:
         async with station("a", tls=NODE) as a:
             target = a.target(tls=lambda: edge[0])
             async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
-                await watcher.connection("a", Connection.REFUSED)
+                await watcher.connection("a", NodeConnection.REFUSED)
                 edge[0] = Tls(ca=CA)
                 await sleeper.wake()
                 await watcher.in_sync(1, "a")
@@ -82,7 +82,7 @@ def test_certificate_that_does_not_verify_is_permanent(edge: Tls) -> None:
         async with station("a", tls=NODE) as a:
             target = a.target(tls=lambda: edge)
             async with fleet(target, wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher):
-                state = await watcher.connection("a", Connection.REFUSED)
+                state = await watcher.connection("a", NodeConnection.REFUSED)
                 assert state.last_error.startswith("the Node's certificate does not verify")
                 await sleeper.asleep()
                 assert sleeper.delays == [SLOW]

@@ -7,8 +7,9 @@ import pytest
 
 from iop_edge.ids import NodeId
 from iop_edge.node.adapters import AdapterError, RestartNeededError
+from iop_edge.pool.status import NodeConnection
 from iop_edge.push.fleet import Fleet
-from iop_edge.push.model import Connection, Desired
+from iop_edge.push.model import Desired
 from iop_edge.refresh.result import NodeOutcome, NodeReport
 from iop_pb.iop.runtime.v1 import (
     NodeConfigRefreshMode,
@@ -144,7 +145,7 @@ def test_check_says_what_the_node_refuses_and_why(error: Exception, outcome: Nod
             refuse(answers[outcome], a)
             report = await one(edge.check, 2)
             assert report == NodeReport("a", outcome, "payload.adapters[0] no [node.adapter]", 1)
-            assert edge.states()[A].connection is Connection.CONNECTED
+            assert edge.states()[A].connection is NodeConnection.CONNECTED
             assert edge.states()[A].in_sync
 
     del error
@@ -159,11 +160,11 @@ def test_node_that_refuses_only_the_commit_is_diverged_until_it_is_put_back() ->
             assert (await one(edge.check, 2)).outcome is NodeOutcome.COMMITTED
             assert (await one(edge.commit, 2)).outcome is NodeOutcome.REJECTED
             state = edge.states()[A]
-            assert (state.connection, state.in_sync, state.revision) == (Connection.DIVERGED, False, 1)
+            assert (state.connection, state.in_sync, state.revision) == (NodeConnection.DIVERGED, False, 1)
             assert state.last_error == "payload.adapters[0] no [node.adapter]"
             assert (await one(edge.put_back, 1)).outcome is NodeOutcome.ROLLED_BACK
             state = edge.states()[A]
-            assert (state.connection, state.in_sync, state.last_error) == (Connection.CONNECTED, True, "")
+            assert (state.connection, state.in_sync, state.last_error) == (NodeConnection.CONNECTED, True, "")
 
     run(scenario())
 
@@ -248,7 +249,7 @@ def test_node_that_is_lost_between_check_and_commit_is_unknown() -> None:
             await watcher.in_sync(1, "a")
             assert (await one(edge.check, 2)).outcome is NodeOutcome.COMMITTED
             await a.stop()
-            await watcher.connection("a", Connection.UNREACHABLE)
+            await watcher.connection("a", NodeConnection.UNREACHABLE)
             assert (await one(edge.commit, 2)).outcome is NodeOutcome.UNKNOWN
             assert (await one(edge.commit, 3)).outcome is NodeOutcome.UNREACHABLE
             await a.start()
@@ -269,7 +270,7 @@ def test_put_back_of_a_lost_node_waits_for_one_try_and_is_converged_later() -> N
             kept = a.node
             await one(edge.commit, 2)
             await a.stop()
-            await watcher.connection("a", Connection.UNREACHABLE)
+            await watcher.connection("a", NodeConnection.UNREACHABLE)
             putting_back = asyncio.create_task(one(edge.put_back, 1))
             await sleeper.wake()
             assert (await putting_back).outcome is NodeOutcome.ROLLBACK_FAILED

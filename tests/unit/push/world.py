@@ -12,12 +12,11 @@ from iop_edge.ids import EdgeId, EdgeInstanceId, NodeId, ProviderId, Revision
 from iop_edge.net import Address, Tls, server_context
 from iop_edge.node.node import Node
 from iop_edge.payload import encode
+from iop_edge.pool.status import Health, NodeConnection
 from iop_edge.push.fleet import Fleet
 from iop_edge.push.model import (
     Caller,
-    Connection,
     Desired,
-    HealthState,
     NodeState,
     Pushed,
     PushSettings,
@@ -162,9 +161,9 @@ class Watcher:
 
     def __init__(self) -> None:
         self.states: dict[str, NodeState] = {}
-        self.health: dict[str, HealthState] = {}
+        self.health: dict[str, Health] = {}
         self.details: dict[str, str] = {}
-        self.history: list[tuple[str, Connection]] = []
+        self.history: list[tuple[str, NodeConnection]] = []
         self.pushed: list[tuple[str, Pushed]] = []
         self.fails = False
         self._news = asyncio.Event()
@@ -194,7 +193,7 @@ class Watcher:
         """Wait until Nodes run what they should, at this revision."""
         await self.until(lambda: all(self._runs(name, revision) for name in names))
 
-    async def connection(self, name: str, connection: Connection) -> NodeState:
+    async def connection(self, name: str, connection: NodeConnection) -> NodeState:
         """Wait until the Edge stands like this with a Node."""
         await self.until(lambda: name in self.states and self.states[name].connection is connection)
         return self.states[name]

@@ -11,8 +11,8 @@ from iop_edge.edge.status import Counters, MetricsSnapshot
 from iop_edge.errors import EdgeError, Violation
 from iop_edge.ids import NodeId, ProviderId, RouteId, RouteKey
 from iop_edge.pool.errors import NoProviderError, RefusalReason
-from iop_edge.pool.status import Health, ProviderState, ProviderStatus
-from iop_edge.push.model import Connection, NodeState, Pushed
+from iop_edge.pool.status import Health, NodeConnection, ProviderState, ProviderStatus
+from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
 from iop_edge.serve.metrics import exposition, serving_metrics
 from tests.clock import ManualClock
@@ -38,7 +38,7 @@ def shown(counters: Counters, **nodes: NodeState) -> dict[tuple[str, ...], float
 
 
 def test_config_nodes_and_providers_are_shown() -> None:
-    found = shown(Counters(), a=NodeState(Connection.CONNECTED, 9, 7, True), b=NodeState(Connection.REFUSED))
+    found = shown(Counters(), a=NodeState(NodeConnection.CONNECTED, 9, 7, True), b=NodeState(NodeConnection.REFUSED))
     expected = {
         ("iop_edge_revision",): 7,
         ("iop_edge_pending_changes",): 2,
