@@ -4,7 +4,7 @@ A load reports everything that it finds at once (CFG-04). Nothing in this module
 name fields and rules, and excerpts are masked before they get here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -83,11 +83,16 @@ class Violation:
         )
         return {**handler(source), "serialization": flat}
 
-    def __str__(self) -> str:
-        place = f"{self.span}: " if self.span else ""
+    @property
+    def text(self) -> str:
+        """What is wrong, with the path and the hint, but without the place in a file."""
         path = f"{self.path}: " if self.path else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}{path}{self.message}{hint} [{self.rule}]"
+        return f"{path}{self.message}{hint}"
+
+    def __str__(self) -> str:
+        place = f"{self.span}: " if self.span else ""
+        return f"{place}{self.text} [{self.rule}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,8 @@ class ConfigError(ValueError):
         return self.report.total
 
     def __str__(self) -> str:
-        return render(self.report.violations, self.report.total, self.report.excerpts)
+        lines = violation_lines(self.violations, self.report.excerpts)
+        return "\n".join((*lines, *unlisted(self.total, len(self.violations))))
 
 
 class EdgeError(Exception):
@@ -200,17 +206,22 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[: limit - end - len(cut)]}{cut}{text[-end:]}"
 
 
-def render(violations: Iterable[Violation], total: int, excerpts: Mapping[Span, Excerpt]) -> str:
-    """Return the text form of a report: a line a violation, with its source line and a caret where there is one."""
-    lines: list[str] = []
-    count = 0
+def violation_lines(
+    violations: Iterable[Violation],
+    excerpts: Mapping[Span, Excerpt],
+    line: Callable[[Violation], str] = str,
+    caret: str = "^",
+) -> Iterator[str]:
+    """Yield a line for each violation, followed by its source line and a caret if there is an excerpt."""
     for violation in violations:
-        count += 1
-        lines.append(str(violation))
+        yield line(violation)
         excerpt = excerpts.get(violation.span) if violation.span else None
         if excerpt is not None:
-            lines.append(f"    {excerpt.text}")
-            lines.append(f"    {' ' * excerpt.caret}^")
-    if total > count:
-        lines.append(f"... and {total - count} more")
-    return "\n".join(lines)
+            yield f"    {excerpt.text}"
+            yield f"    {' ' * excerpt.caret}{caret}"
+
+
+def unlisted(total: int, listed: int) -> Iterator[str]:
+    """Yield a line with the number of violations that are not listed, if any."""
+    if total > listed:
+        yield f"... and {total - listed} more"

@@ -49,6 +49,9 @@ RESULT_CODES: Final[Mapping[str, ExitCode]] = {
 class UsageError(Exception):
     """Wrong arguments that the parser alone cannot detect."""
 
+    def __init__(self, message: str, *hints: str) -> None:
+        super().__init__("; ".join((message, *filter(None, hints))))
+
 
 Argument = Callable[[argparse.ArgumentParser], object]
 Run = Callable[[argparse.Namespace, Console], ExitCode]

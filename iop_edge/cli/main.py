@@ -147,20 +147,15 @@ def select(argv: Sequence[str]) -> Selection:
             return Selection(words, None, argv[position:])
         candidates = sorted({entry.words[len(words)] for entry in below(words)})
         if word not in candidates:
-            raise UsageError(_unknown(words, word, candidates))
+            from iop_edge.cli.render.text import did_you_mean
+
+            hint = did_you_mean(word, candidates) or f"there are: {', '.join(candidates)}"
+            raise UsageError(f"no command {' '.join((*words, word))!r}", hint)
         words = (*words, word)
         found = next((entry for entry in below(words) if entry.words == words), None)
         if found is not None:
             return Selection(words, found, argv[position + 1 :])
     return Selection(words, None, ())
-
-
-def _unknown(words: tuple[str, ...], word: str, candidates: Sequence[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(word, candidates, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(candidates)}"
-    return f"no command {' '.join((*words, word))!r}; {hint}"
 
 
 def _group_help(words: tuple[str, ...]) -> str:

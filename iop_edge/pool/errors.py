@@ -32,14 +32,19 @@ class RefusalReason(StrEnum):
 # A full pool is the server's state, not the caller's doing: clients retry after a 503 as they do after a 429.
 _ANSWERS: Final = {
     RefusalReason.UNKNOWN: (404, "model_not_found", "there is no {key}"),
-    RefusalReason.NO_PROVIDER: (503, "no_provider", "every provider of {key} is disabled, unreachable or unhealthy"),
-    RefusalReason.BUSY: (503, "overloaded", "every provider of {key} is busy"),
-    RefusalReason.QUEUE_FULL: (503, "queue_full", "every provider of {key} is busy, and its queue is full"),
-    RefusalReason.TIMEOUT: (503, "queue_timeout", "no provider of {key} became free in time"),
-    RefusalReason.CLOSED: (503, "shutting_down", "no new request is taken for {key}: the Edge is stopping"),
+    RefusalReason.NO_PROVIDER: (503, "no_provider", "every provider{of} is disabled, unreachable or unhealthy"),
+    RefusalReason.BUSY: (503, "overloaded", "every provider{of} is busy"),
+    RefusalReason.QUEUE_FULL: (503, "queue_full", "every provider{of} is busy, and its queue is full"),
+    RefusalReason.TIMEOUT: (503, "queue_timeout", "no provider{of} became free in time"),
+    RefusalReason.CLOSED: (503, "shutting_down", "the Edge is stopping"),
 }
 _PASSING: Final = frozenset({RefusalReason.BUSY, RefusalReason.QUEUE_FULL, RefusalReason.TIMEOUT})
 _RETRY_AFTER: Final = 1
+
+
+def refusal_text(reason: RefusalReason, key: DispatchKey | None = None) -> str:
+    """Return why the pool refuses a request; for an unknown model, the key that was asked for must be given."""
+    return _ANSWERS[reason][2].format(key=key, of=f" of {key}" if key else "")
 
 
 class NoProviderError(RequestRefusedError):
@@ -51,9 +56,9 @@ class NoProviderError(RequestRefusedError):
     """
 
     def __init__(self, key: DispatchKey, reason: RefusalReason) -> None:
-        status, code, message = _ANSWERS[reason]
+        status, code, _ = _ANSWERS[reason]
         super().__init__(
-            message.format(key=key),
+            refusal_text(reason, key),
             status=status,
             code=code,
             param="model" if reason is RefusalReason.UNKNOWN else None,

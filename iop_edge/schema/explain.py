@@ -59,17 +59,17 @@ class Explanation:
     path: str
     doc: str
     type: str
-    default: str | None
-    default_if: str
-    constraints: tuple[str, ...]
-    forms: tuple[str, ...]
-    refresh: RefreshClass | None
-    sensitive: bool
-    harmless_keys: tuple[str, ...]
-    takes_references: bool
-    spellings: tuple[str, ...]
-    words: tuple[WordDoc, ...]
-    children: tuple[Child, ...]
+    default: str | None = None
+    default_if: str = ""
+    constraints: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    refresh: RefreshClass | None = None
+    sensitive: bool = False
+    harmless_keys: tuple[str, ...] = ()
+    takes_references: bool = False
+    spellings: tuple[str, ...] = ()
+    words: tuple[WordDoc, ...] = ()
+    children: tuple[Child, ...] = ()
 
 
 def explain(path: str) -> Explanation:
@@ -83,7 +83,8 @@ def explain(path: str) -> Explanation:
     except ValueError as error:
         raise UnknownPathError(path) from error
     if not names:
-        return _explain_root()
+        root = table.root()
+        return Explanation("", root.doc, root.name, children=_children(root))
     owner, here = table.root(), ROOT
     for name in names[:-1]:
         field = _find(owner, name, here, path)
@@ -141,26 +142,6 @@ def _fields_below(owner: Message, here: Path) -> Iterator[tuple[Path, Field]]:
         yield place, field
         if field.kind is Kind.MESSAGE:
             yield from _fields_below(field.message(), place)
-
-
-def _explain_root() -> Explanation:
-    root = table.root()
-    return Explanation(
-        path="",
-        doc=root.doc,
-        type=root.name,
-        default=None,
-        default_if="",
-        constraints=(),
-        forms=(),
-        refresh=None,
-        sensitive=False,
-        harmless_keys=(),
-        takes_references=False,
-        spellings=(),
-        words=(),
-        children=_children(root),
-    )
 
 
 def _explain_field(field: Field, pattern: str) -> Explanation:

@@ -40,9 +40,8 @@ def config_explain(arguments: argparse.Namespace, console: Console) -> ExitCode:
     try:
         explanation = explain(arguments.path)
     except UnknownPathError as error:
-        hints = [error.hint] if error.hint else []
-        hints += [f"did you mean {' or '.join(error.suggestions)}?"] if error.suggestions else []
-        raise UsageError("; ".join([str(error), *hints])) from None
+        similar = f"did you mean {' or '.join(error.suggestions)}?" if error.suggestions else ""
+        raise UsageError(str(error), error.hint, similar) from None
     if arguments.format == "json":
         console.document(explanation_json(explanation))
     else:
@@ -132,11 +131,12 @@ def _print_migrated(migration: "Migration", console: Console) -> int:
 
 
 def _note_losses(migration: "Migration", console: Console) -> None:
-    from iop_edge.cli.render.report import report_text, unlisted, violation_lines
+    from iop_edge.cli.render.report import painted_violations, report_text
+    from iop_edge.errors import unlisted
 
     style = console.note_style
     if migration.lost:
-        lines = violation_lines(migration.lost, migration.excerpts, style)
+        lines = painted_violations(migration.lost, migration.excerpts, style)
         more = unlisted(migration.lost_total, len(migration.lost))
         console.note("\n".join(["iop-edge: not carried over, by its place in the old file:", *lines, *more]))
     if not migration.report.ok:

@@ -1,7 +1,6 @@
 """Commands that load config files: `config check`, `show`, `diff` and `export`, and `node payload`."""
 
 import argparse
-import difflib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from iop_edge.cli.console import Console
 from iop_edge.cli.render.config import config_json, payload_json, yaml_text
 from iop_edge.cli.render.report import report_github, report_sarif, report_text
 from iop_edge.cli.render.result import diff_text
+from iop_edge.cli.render.text import did_you_mean
 from iop_edge.config import files
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.documents import document
@@ -132,9 +132,8 @@ def node_payload(arguments: argparse.Namespace, console: Console) -> ExitCode:
     try:
         payload = payload_json(payload_tree(snapshot, arguments.node), payload_references(snapshot, arguments.node))
     except UnknownNodeError as error:
-        close = difflib.get_close_matches(arguments.node, [node["id"] for node in snapshot.tree.get("nodes", ())], n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"node payload: {error}{hint}") from None
+        known = (node["id"] for node in snapshot.tree.get("nodes", ()))
+        raise UsageError(f"node payload: {error}", did_you_mean(arguments.node, known)) from None
     if arguments.format == "json":
         console.document(payload)
     else:

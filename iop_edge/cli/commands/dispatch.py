@@ -1,13 +1,13 @@
 """The command `explain-dispatch`: asks the running Edge, or a config under a simulated load."""
 
 import argparse
-import difflib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from iop_edge.cli.command import ADMIN, OFFLINE, ExitCode, UsageError, argument, command, formats, layers
 from iop_edge.cli.console import Console
-from iop_edge.cli.render.dispatch import explanation_text, unknown_text
+from iop_edge.cli.render.status import explanation_text, unknown_text
+from iop_edge.cli.render.text import did_you_mean
 from iop_edge.config import files
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.documents import document
@@ -111,6 +111,4 @@ def _by_provider(counts: Mapping[str, int]) -> dict[ProviderId, int]:
 def _require_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise UsageError(f"explain-dispatch: the config has no {kind} {name!r}{hint}")
+            raise UsageError(f"explain-dispatch: the config has no {kind} {name!r}", did_you_mean(name, known))

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from iop_edge.cli.console import PLAIN, Paint, Style
 from iop_edge.cli.render.text import counted, printable
-from iop_edge.errors import Excerpt, Report, Span, Violation
+from iop_edge.errors import Excerpt, Report, Span, Violation, unlisted, violation_lines
 from iop_edge.rules import Rule
 
 _SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -19,30 +19,24 @@ def report_text(report: Report, style: Style, *, ok: bool) -> str:
     A violation is a line with its place, path, message and rule, then the source line with a caret.
     """
     lines = [
-        *violation_lines(report.violations, report.excerpts, style),
+        *painted_violations(report.violations, report.excerpts, style),
         *unlisted(report.total, len(report.violations)),
-        *warning_lines(report.warnings, report.excerpts, style),
+        *painted_warnings(report.warnings, report.excerpts, style),
         verdict(report, style, ok=ok),
     ]
     return "\n".join(lines)
 
 
-def unlisted(total: int, listed: int) -> Iterator[str]:
-    """Yield a line with the number of violations that are not listed, if any."""
-    if total > listed:
-        yield f"... and {total - listed} more"
-
-
-def violation_lines(violations: Iterable[Violation], excerpts: Mapping[Span, Excerpt], style: Style) -> Iterator[str]:
+def painted_violations(
+    violations: Iterable[Violation], excerpts: Mapping[Span, Excerpt], style: Style
+) -> Iterator[str]:
     """Yield the lines of violations."""
-    for violation in violations:
-        yield from _lines(violation, excerpts, "", Paint.BAD, style)
+    return _painted(violations, excerpts, "", Paint.BAD, style)
 
 
-def warning_lines(warnings: Iterable[Violation], excerpts: Mapping[Span, Excerpt], style: Style) -> Iterator[str]:
+def painted_warnings(warnings: Iterable[Violation], excerpts: Mapping[Span, Excerpt], style: Style) -> Iterator[str]:
     """Yield the lines of warnings."""
-    for warning in warnings:
-        yield from _lines(warning, excerpts, "warning: ", Paint.CAUTION, style)
+    return _painted(warnings, excerpts, "warning: ", Paint.CAUTION, style)
 
 
 def verdict(report: Report, style: Style, *, ok: bool) -> str:
@@ -53,26 +47,22 @@ def verdict(report: Report, style: Style, *, ok: bool) -> str:
     return ", ".join([word, *counts])
 
 
-def _lines(
-    violation: Violation, excerpts: Mapping[Span, Excerpt], kind: str, paint: Paint, style: Style
+def _painted(
+    violations: Iterable[Violation], excerpts: Mapping[Span, Excerpt], kind: str, paint: Paint, style: Style
 ) -> Iterator[str]:
-    place = style.paint(f"{printable(str(violation.span))}:", Paint.PLACE) + " " if violation.span else ""
-    path = f"{printable(violation.path)}: " if violation.path else ""
-    hint = f" ({printable(violation.hint)})" if violation.hint else ""
-    rule = style.paint(f"[{violation.rule}]", Paint.FAINT)
-    yield f"{place}{style.paint(kind, paint)}{path}{printable(violation.message)}{hint} {rule}"
-    excerpt = excerpts.get(violation.span) if violation.span else None
-    if excerpt is not None:
-        yield f"    {excerpt.text}"
-        yield f"    {' ' * excerpt.caret}{style.paint('^', paint)}"
+    def line(violation: Violation) -> str:
+        place = style.paint(f"{printable(str(violation.span))}:", Paint.PLACE) + " " if violation.span else ""
+        rule = style.paint(f"[{violation.rule}]", Paint.FAINT)
+        return f"{place}{style.paint(kind, paint)}{printable(violation.text)} {rule}"
+
+    return violation_lines(violations, excerpts, line, style.paint("^", paint))
 
 
 def report_github(report: Report, *, ok: bool) -> str:
     """Return a workflow command for each finding and, for the log, the verdict."""
     errors = [_command("error", violation) for violation in report.violations]
     warnings = [_command("warning", warning) for warning in report.warnings]
-    unlisted = report.total - len(report.violations)
-    more = [f"::error::and {unlisted} more"] if unlisted else []
+    more = [f"::error::{line}" for line in unlisted(report.total, len(report.violations))]
     return "\n".join([*errors, *more, *warnings, verdict(report, PLAIN, ok=ok)])
 
 
@@ -83,9 +73,7 @@ def _command(level: str, violation: Violation) -> str:
         if violation.span.line:
             properties |= {"line": str(violation.span.line), "col": str(violation.span.column)}
     rendered = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    path = f"{violation.path}: " if violation.path else ""
-    hint = f" ({violation.hint})" if violation.hint else ""
-    return f"::{level} {rendered}::{_data(path + violation.message + hint)}"
+    return f"::{level} {rendered}::{_data(violation.text)}"
 
 
 def _data(text: str) -> str:
@@ -120,13 +108,11 @@ def _rule(rule: str) -> dict[str, Any]:
 
 
 def _result(level: str, finding: Violation, rules: list[str]) -> dict[str, Any]:
-    hint = f" ({finding.hint})" if finding.hint else ""
-    path = f"{finding.path}: " if finding.path else ""
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": rules.index(finding.rule),
         "level": level,
-        "message": {"text": f"{path}{finding.message}{hint}"},
+        "message": {"text": finding.text},
     }
     if finding.span is not None:
         result["locations"] = [_location(finding)]

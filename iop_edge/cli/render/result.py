@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from iop_edge.cli.console import Paint, Style
-from iop_edge.cli.render.report import unlisted, violation_lines, warning_lines
+from iop_edge.cli.render.report import painted_violations, painted_warnings
 from iop_edge.cli.render.text import NO_NUMBER, counted, printable, shortened, table, value_text
+from iop_edge.errors import unlisted
 from iop_edge.refresh.result import Attempt, Change, ChangeKind, Mode, NodeOutcome, NodeReport, RefreshResult, Status
 from iop_edge.schema.explain import explain
 from iop_edge.schema.table import RefreshClass
@@ -87,9 +88,9 @@ def _amount(result: RefreshResult) -> str:
 def _body(result: RefreshResult, style: Style) -> Iterator[str]:
     if result.candidate_hash:
         yield style.paint(f"  candidate {result.candidate_hash}", Paint.FAINT)
-    yield from violation_lines(result.violations, {}, style)
+    yield from painted_violations(result.violations, {}, style)
     yield from unlisted(result.violations_total, len(result.violations))
-    yield from warning_lines(result.warnings, {}, style)
+    yield from painted_warnings(result.warnings, {}, style)
     yield from change_lines(result.changes, style)
     if result.pending and result.pending != result.changes:
         yield "pending until a restart:"

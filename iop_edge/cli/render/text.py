@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from iop_edge.cli.console import Paint, Style
@@ -34,6 +34,14 @@ def shortened(text: str, longest: int) -> str:
 def counted(count: int, thing: str) -> str:
     """Return a number and its noun: `1 warning`, `2 warnings`."""
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the known name that is most like a name, or an empty text."""
+    import difflib
+
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {printable(close[0])}?" if close else ""
 
 
 def width(text: str) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from iop_edge.cli.console import PLAIN
-from iop_edge.cli.render.dispatch import explanation_text, unknown_text
+from iop_edge.cli.render.status import explanation_text, unknown_text
 from iop_edge.pool.errors import RefusalReason
 from iop_edge.pool.explain import DispatchExplanation, DispatchKind
 from tests.support import EXAMPLES
