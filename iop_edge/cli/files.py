@@ -1,6 +1,7 @@
 """Files that commands write whole or not at all, and examples that are shipped with the library."""
 
 import contextlib
+import errno
 import os
 import tempfile
 from importlib import resources
@@ -11,9 +12,15 @@ from pathlib import Path
 def write_whole(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Write a file atomically: afterwards there is either the whole new file or the old one.
 
+    A symbolic link stays, and what it leads to is written. Only a regular file is ever replaced: a rename over a device
+    would take the device away.
+
     Raises:
         OSError: the file cannot be written.
     """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     # mkstemp creates the file with mode 0600, so nobody whom `mode` excludes can read it at any time.
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

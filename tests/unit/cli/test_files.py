@@ -45,3 +45,19 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monke
 def test_missing_directory_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "none" / "out", b"data")
+
+
+def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for target in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(OSError, match="not a regular file"):
+            write_whole(target, b"data")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("out")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "out").read_bytes() == b"new"
