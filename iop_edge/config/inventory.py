@@ -20,6 +20,7 @@ class NodeEntry(NamedTuple):
     place: int
     tree: ReadTree
     instances: dict[str, "InstanceEntry"]
+    providers: list["ProviderEntry"]
     is_complete: bool
 
     @property
@@ -109,12 +110,13 @@ def take(config: ReadTree) -> Inventory:
     is_complete = _is_sound(config, "nodes")
     for place, tree in placed(config, "nodes"):
         instances, all_named = _instances(tree, place)
-        nodes.append(NodeEntry(place, tree, instances, all_named))
+        entries = [ProviderEntry(place, index, provider) for index, provider in placed(tree, "providers")]
+        nodes.append(NodeEntry(place, tree, instances, entries, all_named))
         is_complete = is_complete and _is_sound(tree, "providers")
-        for index, provider in placed(tree, "providers"):
-            identity = provider.get("id")
+        for provider in entries:
+            identity = provider.tree.get("id")
             if identity.__class__ is str:
-                providers.setdefault(identity, ProviderEntry(place, index, provider))
+                providers.setdefault(identity, provider)
             else:
                 is_complete = False
     return Inventory(tuple(nodes), providers, is_complete)

@@ -10,7 +10,18 @@ from itertools import pairwise
 from typing import Final
 
 from iop_edge.config import constraints
-from iop_edge.config.inventory import Choice, InstanceEntry, Inventory, NodeEntry, address_of, placed, section, take
+from iop_edge.config.findings import Trail, to_path
+from iop_edge.config.inventory import (
+    Choice,
+    InstanceEntry,
+    Inventory,
+    NodeEntry,
+    ProviderEntry,
+    address_of,
+    placed,
+    section,
+    take,
+)
 from iop_edge.config.marks import INVALID
 from iop_edge.config.problems import Problem, Problems, ambiguous, invalid, known, not_found, required, told
 from iop_edge.net import Address, overlap
@@ -56,13 +67,13 @@ def _check_adapters(node: NodeEntry, problems: Problems) -> None:
     choice = Choice(node.instances.values())
     for place, instance in placed(node.tree, "adapters"):
         _check_type(InstanceEntry(node.place, place, instance), problems)
-    for place, provider in placed(node.tree, "providers"):
-        path = node.path.child("providers").index(place)
-        if known(provider.get("category")) == "cli" and known(provider.get("type")) not in ("cli", None):
+    for provider in node.providers:
+        tree = provider.tree
+        if known(tree.get("category")) == "cli" and known(tree.get("type")) not in ("cli", None):
             message = "category cli needs an adapter of type cli"
-            problems.add(Problem(Rule.PROVIDER_CATEGORY, path.child("category"), message))
-        if known(provider.get("enabled")) is True:
-            _check_reference(provider, path, node, choice, problems)
+            problems.add(Problem(Rule.PROVIDER_CATEGORY, provider.path.child("category"), message))
+        if known(tree.get("enabled")) is True:
+            _check_reference(provider, node, choice, problems)
 
 
 def _check_type(instance: InstanceEntry, problems: Problems) -> None:
@@ -70,41 +81,40 @@ def _check_type(instance: InstanceEntry, problems: Problems) -> None:
     word = instance.type
     if word is None:
         return
-    tree, path, policy = instance.tree, instance.path, _TYPES.words[word]
+    tree, policy = instance.tree, _TYPES.words[word]
     for name in policy.requires:
         if name not in tree:
-            problems.add(required(path.child(name), f'an adapter of type {word} needs "{name}"'))
+            problems.add(required(instance.path.child(name), f'an adapter of type {word} needs "{name}"'))
     for name in policy.refuses:
         if tree.get(name, INVALID) is not INVALID:
             message = f'"{name}" does not apply to an adapter of type {word}'
-            problems.add(Problem(Rule.FIELD_REFUSED, path.child(name), message, "remove it"))
+            problems.add(Problem(Rule.FIELD_REFUSED, instance.path.child(name), message, "remove it"))
     profile = known(tree.get("protocol_profile"))
     if profile is not None and profile not in policy.profiles:
         message = f"an adapter of type {word} does not speak {profile}"
         hint = f"it speaks {', '.join(policy.profiles)}"
-        problems.add(Problem(Rule.ADAPTER_PROTOCOL_PROFILE, path.child("protocol_profile"), message, hint))
+        problems.add(Problem(Rule.ADAPTER_PROTOCOL_PROFILE, instance.path.child("protocol_profile"), message, hint))
 
 
-def _check_reference(provider: ReadTree, path: Path, node: NodeEntry, choice: Choice, problems: Problems) -> None:
+def _check_reference(provider: ProviderEntry, node: NodeEntry, choice: Choice, problems: Problems) -> None:
     """Check that an enabled provider names an enabled adapter instance of its own type (VAL-03)."""
-    name = provider.get("adapter")
+    name = provider.tree.get("adapter")
     instance = node.instances.get(name) if name.__class__ is str else None
     if name is None:
         message = 'an enabled provider needs "adapter", or the fields of a backend of its own'
-        problems.add(
-            required(path.child("adapter"), message, f"adapter instances of this Node: {_listed(choice.instances)}")
-        )
+        hint = f"adapter instances of this Node: {_listed(choice.instances)}"
+        problems.add(required(provider.path.child("adapter"), message, hint))
     elif instance is None:
         if name.__class__ is str and node.is_complete:
-            _explain_adapter(name, [], choice, path.child("adapter"), problems)
+            _explain_adapter(name, [], choice, provider.path.child("adapter"), problems)
     elif known(instance.tree.get("enabled")) is False:
-        _explain_adapter(name, [instance], choice, path.child("adapter"), problems)
+        _explain_adapter(name, [instance], choice, provider.path.child("adapter"), problems)
     elif known(instance.tree.get("enabled")) is True:
-        mine = known(provider.get("type"))
+        mine = known(provider.tree.get("type"))
         if mine is not None and instance.type not in (mine, None):
             message = f"type {mine} on adapter instance {told(name)} of type {instance.type}"
-            other = instance.path.child("type")
-            problems.add(Problem(Rule.REF_TYPE, path.child("type"), message, "the types must match", other=other))
+            path, other = provider.path.child("type"), instance.path.child("type")
+            problems.add(Problem(Rule.REF_TYPE, path, message, "the types must match", other=other))
 
 
 def _explain_adapter(name: str, named: Sequence[InstanceEntry], choice: Choice, path: Path, problems: Problems) -> None:
@@ -146,16 +156,16 @@ def _described(instance: InstanceEntry) -> str:
 def _check_models(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
     """Check the model groups (VAL-07)."""
     for place, model in placed(config, "models"):
-        path = ROOT.child("models").index(place)
-        _check_token_order(model, path, problems)
+        _check_token_order(model, ROOT.child("models").index(place), problems)
+        entries: Trail = (((None, "models", False), place, False), "providers", False)
         for index, entry in placed(model, "providers"):
-            here, identity = path.child("providers").index(index), entry.get("id")
+            here, identity = (entries, index, False), entry.get("id")
             provider = inventory.providers.get(identity) if identity.__class__ is str else None
             if provider is not None:
                 _check_target(provider.tree, entry, here, problems)
                 _check_window(model, provider.tree, entry, here, problems)
             elif identity.__class__ is str:
-                _report_unknown_provider(identity, here.child("id"), inventory, problems)
+                _report_unknown_provider(identity, to_path(here).child("id"), inventory, problems)
 
 
 def _report_unknown_provider(identity: str, path: Path, inventory: Inventory, problems: Problems) -> None:
@@ -179,7 +189,7 @@ def _check_token_order(model: ReadTree, path: Path, problems: Problems) -> None:
             problems.add(Problem(Rule.MODEL_TOKEN_ORDER, path.child(name), message))
 
 
-def _check_target(provider: ReadTree, entry: ReadTree, path: Path, problems: Problems) -> None:
+def _check_target(provider: ReadTree, entry: ReadTree, trail: Trail, problems: Problems) -> None:
     target, served = entry.get("target"), provider.get("models")
     if served.__class__ is not list or not served or target in served:
         return
@@ -187,14 +197,14 @@ def _check_target(provider: ReadTree, entry: ReadTree, path: Path, problems: Pro
     if text is not None and has_format("non_empty", text) and None not in map(known, served):
         message = f"provider {told(entry['id'])} does not serve {told(target)}"
         hint = f"it serves {', '.join(map(told, served[:_MOST_LISTED]))}"
-        problems.add(Problem(Rule.MODEL_TARGET, path.child("target"), message, hint))
+        problems.add(Problem(Rule.MODEL_TARGET, to_path(trail).child("target"), message, hint))
 
 
-def _check_window(model: ReadTree, provider: ReadTree, entry: ReadTree, path: Path, problems: Problems) -> None:
+def _check_window(model: ReadTree, provider: ReadTree, entry: ReadTree, trail: Trail, problems: Problems) -> None:
     size, window = known(provider.get("context_size")) or 0, known(model.get("context_window_tokens")) or 0
     if 0 < size < window:
         message = f'"context_size" of provider {told(entry["id"])} is below "context_window_tokens"'
-        problems.add(Problem(Rule.MODEL_CONTEXT_SIZE, path.child("id"), message))
+        problems.add(Problem(Rule.MODEL_CONTEXT_SIZE, to_path(trail).child("id"), message))
 
 
 def _check_front(front: ReadTree, path: Path, inventory: Inventory, problems: Problems) -> None:
@@ -220,10 +230,10 @@ class _Routes:
             self._named.setdefault(instance.tree["name"], []).append(instance)
         self._served: dict[tuple[int, object], set[object]] = {}
         for node in inventory.nodes:
-            for _, provider in placed(node.tree, "providers"):
-                models = provider.get("models")
+            for provider in node.providers:
+                models = provider.tree.get("models")
                 served = map(known, models) if isinstance(models, list) else (None,)
-                self._served.setdefault((node.place, provider.get("adapter")), set()).update(served)
+                self._served.setdefault((node.place, provider.tree.get("adapter")), set()).update(served)
 
     def check(self, route: ReadTree, path: Path) -> None:
         """Check one route."""
