@@ -6,6 +6,7 @@ peak of a process grows.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -96,7 +97,9 @@ def _measure_processes(data: bytes, rounds: int) -> None:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    # With bytecode, as an installed package has it: else this measures the compiler.
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environ)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Commands that load config files: `config check`, `show`, `diff` and `export`, and `node payload`."""
+"""Commands that load config files: `config check`, `show`, `diff` and `export`, and `node payload`.
+
+What only one of them needs is imported there: `config check` runs at every commit, and most of its time are imports.
+"""
 
 import argparse
-from importlib.metadata import version
 from pathlib import Path
 
 from iop_edge.cli.command import (
@@ -18,17 +20,12 @@ from iop_edge.cli.command import (
     show,
 )
 from iop_edge.cli.console import Console
-from iop_edge.cli.render.config import config_json, payload_json, yaml_text
 from iop_edge.cli.render.report import report_github, report_sarif, report_text
-from iop_edge.cli.render.result import diff_text
 from iop_edge.cli.render.text import did_you_mean
 from iop_edge.config import files
 from iop_edge.config.snapshot import Snapshot
 from iop_edge.documents import document
 from iop_edge.errors import ConfigError
-from iop_edge.payload import UnknownNodeError, payload_references, payload_tree
-from iop_edge.refresh.plan import plan
-from iop_edge.refresh.result import Mode, RefreshResult, Status
 
 
 @command(
@@ -49,6 +46,8 @@ def config_check(arguments: argparse.Namespace, console: Console) -> ExitCode:
         case "json":
             console.document({"ok": ok, **document(report, without="excerpts")})
         case "sarif":
+            from importlib.metadata import version
+
             console.document(report_sarif(report, version("iop_edge")))
         case "github":
             console.result(report_github(report, ok=ok))
@@ -66,6 +65,8 @@ def config_show(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """
     snapshot = _load(arguments, console, offline=arguments.offline)
     if arguments.format == "json":
+        from iop_edge.cli.render.config import config_json
+
         console.document(config_json(snapshot.tree, snapshot.references))
     else:
         console.result(snapshot.dump())
@@ -84,6 +85,10 @@ def config_diff(arguments: argparse.Namespace, console: Console) -> ExitCode:
 
     Exit code 0: no difference; 10: live changes only; 3: a restart is required; 1: one of the configs is not valid.
     """
+    from iop_edge.cli.render.result import diff_text
+    from iop_edge.refresh.plan import plan
+    from iop_edge.refresh.result import Mode, RefreshResult, Status
+
     try:
         old, new = (
             files.load(path, arguments.private, env=console.environ, offline=arguments.offline)
@@ -128,6 +133,9 @@ def node_payload(arguments: argparse.Namespace, console: Console) -> ExitCode:
 
     A value that came from a reference prints as that reference.
     """
+    from iop_edge.cli.render.config import payload_json, yaml_text
+    from iop_edge.payload import UnknownNodeError, payload_references, payload_tree
+
     snapshot = _load(arguments, console, offline=arguments.offline)
     try:
         payload = payload_json(payload_tree(snapshot, arguments.node), payload_references(snapshot, arguments.node))
