@@ -55,15 +55,16 @@ def decode(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFactor
     """Decode a file. Whatever is in it, the outcome is a tree or findings, in bounded time and memory (CFG-10)."""
     findings = Findings()
     tree = None
+    referring: set[str] = set()
     try:
         check_bytes(source, limits, findings)
         events = EventReader(parser(without_bom(source.data)).get_event, findings, limits)
-        tree = _Decoder(source, events, findings).document()
+        tree = _Decoder(source, events, findings, referring).document()
     except StopReading:
         pass  # the finding says why
     except YAMLError as error:
         report_syntax_error(error, source, findings)
-    return Decoded(source, tree, findings.in_order(), findings.total)
+    return Decoded(source, tree, findings.in_order(), findings.total, frozenset(referring))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,8 +106,9 @@ class _Plan:
 class _Decoder(MappingReader):
     """Decodes one file."""
 
-    def __init__(self, source: Source, events: EventReader, findings: Findings) -> None:
+    def __init__(self, source: Source, events: EventReader, findings: Findings, referring: set[str]) -> None:
         super().__init__(events, findings)
+        self._referring = referring
         self._base_dir = source.base_dir
         self._texts = PlainTexts()
         self._null = UNSET if source.private else _NOTHING
@@ -263,6 +265,7 @@ class _Decoder(MappingReader):
         """Return the value of a scalar that is not null; with a reference in it, it is left for later (CFG-06)."""
         text = event.value
         if holds_reference(text):
+            self._referring.add(slot.name)
             return Sourced(text, UNRESOLVED, self._base_dir)
         if text == REDACTED:
             message = "this is what a secret is shown as, not a value"
@@ -323,6 +326,8 @@ class _Decoder(MappingReader):
         assert item is not None
         for key, first in self.entries(trail, {}, CASELESS_KEYS if slot.field.caseless_keys else MAP_KEYS):
             here = (trail, key.value, True)
+            if "${" in key.value:  # where it is refused
+                self._referring.add(slot.name)
             value = self._value(first, item, here)
             if value is self._null and ":" in key.value:  # it has run into its value, which may be a secret
                 shown, hint = map_key_trail(trail, key.value), "write a space after the colon"

@@ -62,7 +62,7 @@ def _meaning_of(decoded: Decoded) -> _Meaning | None:
         return None
     problems = Problems()
     written = layers.merge([Layer(decoded.tree, decoded.source.private)], table.root(), problems)
-    normalized, moves = normalize(resolve(written, table.root(), None, problems).tree, problems)
+    normalized, moves = normalize(resolve(written, decoded.referring, None, problems).tree, problems)
     legacy = sum(finding.rule == _LEGACY for finding in decoded.findings)
     broken = frozenset(problem.rule for problem in problems.kept)
     return _Meaning(written, normalized, moves, broken, decoded.total - legacy)

@@ -131,7 +131,8 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
         # What the unreadable file would have brought is unknown: nothing can be said of the whole.
         return outcome
     tree = layers.merge(_layers(decoded), table.root(), problems)
-    tree, outcome.places = resolve(tree, table.root(), resolver, problems)
+    referring = frozenset().union(*(file.referring for file in decoded))
+    tree, outcome.places = resolve(tree, referring, resolver, problems)
     outcome.tree, outcome.moves = normalize(tree, problems)
     validate(outcome.tree, problems)
     if outcome.is_sound:
@@ -143,7 +144,7 @@ def _surplus(source: Source, limits: Limits) -> Decoded:
     """Return what there is to say of the first file that is too many."""
     findings = Findings()
     findings.add_whole(Rule.LAYER_LIMIT, f"a config has at most {limits.max_layers} files", "put some of them together")
-    return Decoded(source, None, findings.in_order(), findings.total)
+    return Decoded(source, None, findings.in_order(), findings.total, frozenset())
 
 
 def _layers(decoded: Sequence[Decoded]) -> list[Layer]:

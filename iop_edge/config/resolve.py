@@ -5,8 +5,8 @@ structure. While the loader works, a value and its reference stand together (`So
 reference; a snapshot keeps them apart.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -38,15 +38,20 @@ class Resolved(NamedTuple):
     places: Sequence[Trail]
 
 
-def resolve(tree: Tree, message: Message, resolver: Resolver | None, problems: Problems) -> Resolved:
+def resolve(tree: Tree, referring: AbstractSet[str], resolver: Resolver | None, problems: Problems) -> Resolved:
     """Resolve the references of a tree; the tree that comes in stays as it is.
 
     Without a resolver they stay unresolved, but what is wrong with their form and place is found all the same. What
     does not resolve becomes `INVALID`.
+
+    Args:
+        tree: the tree.
+        referring: the names of the fields in which references stand: nothing else is looked at.
+        resolver: what references resolve against.
+        problems: where to record what does not resolve.
     """
-    run = _Run(resolver, problems)
-    resolved: Tree = _resolution_of(message)(run, tree, None)
-    return Resolved(resolved, run.places)
+    run = _Run(referring, resolver, problems)
+    return Resolved(run.message(tree, table.root(), None), run.places)
 
 
 def take_apart(tree: Tree, places: Iterable[Trail], moves: Moves) -> References:
@@ -118,86 +123,69 @@ def _take_apart(tree: Tree, steps: Sequence[Any], references: dict[Step, Any]) -
             below[step] = Reference(value.reference, value.base_dir)
 
 
-_Resolve = Callable[["_Run", Any, Trail], Any]
-"""Returns a message, or the value of a field that is no scalar, resolved: itself where there is nothing to resolve.
+class _Run:
+    """One pass over a tree. What a reference resolves to is looked up once for each field that it stands in.
 
-Nearly all values hold no reference: the ones that do are found by scans of types, which cost next to nothing.
-"""
+    A message, a list or a map comes out as itself where nothing in it is to be resolved.
+    """
 
+    def __init__(self, referring: AbstractSet[str], resolver: Resolver | None, problems: Problems) -> None:
+        self._referring = referring
+        self._resolver = resolver
+        self._problems = problems
+        self.places: list[Trail] = []
+        self._known: dict[tuple[str, str, Field], Any] = {}
+        self._on_the_way: dict[Message, Mapping[str, Field]] = {}
 
-@cache
-def _resolution_of(message: Message) -> _Resolve:
-    fields = message.fields
-    containers = {name: _container_resolution(field) for name, field in fields.items() if not field.is_scalar}
-
-    def resolve_message(run: "_Run", tree: Tree, trail: Trail) -> Tree:
+    def message(self, tree: Tree, message: Message, trail: Trail) -> Tree:
+        """Return a message resolved."""
+        fields = self._watched(message)
         resolved = tree
-        for name, value in tree.items():
-            kind = value.__class__
-            if kind is dict or kind is list:
-                new = containers[name](run, value, (trail, name, False))
-            elif kind is Sourced:
-                new = run.sourced(value, fields[name], (trail, name, False))
-            else:
+        for name, value in tree.items() if fields else ():
+            field = fields.get(name)
+            if field is None:
                 continue
+            new = self._value(value, field, (trail, name, False))
             if new is not value:
                 if resolved is tree:
                     resolved = dict(tree)
                 resolved[name] = new
         return resolved
 
-    return resolve_message
+    def _watched(self, message: Message) -> Mapping[str, Field]:
+        """Return the fields of a message in which references stand, and those that lead to such fields."""
+        fields = self._on_the_way.get(message)
+        if fields is None:
+            fields = {name: field for name, field in message.fields.items() if self._is_watched(field)}
+            self._on_the_way[message] = fields
+        return fields
 
+    def _is_watched(self, field: Field) -> bool:
+        return bool(self._watched(field.message())) if field.kind is Kind.MESSAGE else field.name in self._referring
 
-def _container_resolution(field: Field) -> _Resolve:
-    if field.kind is Kind.MESSAGE:
-        return _list_resolution(field.message()) if field.repeated else _resolution_of(field.message())
-    return partial(_resolve_map if field.kind is Kind.MAP else _resolve_items, field)
+    def _value(self, value: Any, field: Field, trail: Trail) -> Any:
+        kind = value.__class__
+        if kind is Sourced:
+            return self.sourced(value, field, trail)
+        if kind is list:
+            items = [self._value(item, field, (trail, index, False)) for index, item in enumerate(value)]
+            return value if all(map(is_, items, value)) else items
+        if kind is dict:
+            is_map = field.kind is Kind.MAP
+            return self._map(value, field, trail) if is_map else self.message(value, field.message(), trail)
+        return value
 
-
-def _list_resolution(message: Message) -> _Resolve:
-    resolve_item = _resolution_of(message)
-
-    def resolve_list(run: "_Run", items: list[Any], trail: Trail) -> list[Any]:
-        resolved = [
-            item if item is INVALID else resolve_item(run, item, (trail, index, False))
-            for index, item in enumerate(items)
-        ]
-        return items if all(map(is_, resolved, items)) else resolved
-
-    return resolve_list
-
-
-def _resolve_items(field: Field, run: "_Run", items: list[Any], trail: Trail) -> list[Any]:
-    if Sourced not in set(map(type, items)):
-        return items
-    return [
-        run.sourced(item, field, (trail, index, False)) if item.__class__ is Sourced else item
-        for index, item in enumerate(items)
-    ]
-
-
-def _resolve_map(field: Field, run: "_Run", entries: dict[str, Any], trail: Trail) -> dict[str, Any]:
-    if Sourced not in set(map(type, entries.values())) and "${" not in "".join(entries):
-        return entries
-    resolved: dict[str, Any] = {}
-    for key, value in entries.items():
-        here = (trail, key, True)
-        if "${" in key:
-            run.fail(Rule.REFERENCE_NOT_ALLOWED, here, "no reference is allowed in a key")
-        else:
-            resolved[key] = run.sourced(value, field, here) if value.__class__ is Sourced else value
-    return resolved
-
-
-class _Run:
-    """One pass over a tree. What a reference resolves to is looked up once for each field that it stands in."""
-
-    def __init__(self, resolver: Resolver | None, problems: Problems) -> None:
-        self._resolver = resolver
-        self._problems = problems
-        self.places: list[Trail] = []
-        self._known: dict[tuple[str, str, Field], Any] = {}
+    def _map(self, entries: dict[str, Any], field: Field, trail: Trail) -> dict[str, Any]:
+        if Sourced not in set(map(type, entries.values())) and "${" not in "".join(entries):
+            return entries
+        resolved: dict[str, Any] = {}
+        for key, value in entries.items():
+            here = (trail, key, True)
+            if "${" in key:
+                self.fail(Rule.REFERENCE_NOT_ALLOWED, here, "no reference is allowed in a key")
+            else:
+                resolved[key] = self._value(value, field, here)
+        return resolved
 
     def sourced(self, value: Sourced, field: Field, trail: Trail) -> Any:
         """Return what a value with references in it resolves to, or `INVALID`."""
