@@ -91,13 +91,17 @@ class NodeActor:
         self._wake.set()
 
     async def check(self, desired: Desired) -> NodeReport:
-        """Ask the Node whether it would take a payload."""
+        """Ask the Node whether it would take a payload.
+
+        A Node that answers with an error, or with nothing that can be read, has refused. Only silence is unreachable.
+        """
         await self._tried.wait()
         async with self._exchange_lock:
             try:
                 answer = await self._exchange(Mode.DRY_RUN, desired)
             except SessionError as fault:
-                return self._report(NodeOutcome.UNREACHABLE, fault.reason)
+                outcome = NodeOutcome.REJECTED if fault.answered else NodeOutcome.UNREACHABLE
+                return self._report(outcome, fault.reason)
         if answer.outcome in _TAKEN:
             self._checked_tag = desired.encoded.tag
         return self._report(answer.outcome, answer.reason)

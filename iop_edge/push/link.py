@@ -63,6 +63,7 @@ _REFUSALS: Final = {
     Status.RESOURCE_EXHAUSTED: "the request is too large for the Node",
 }
 _PAYLOAD_REFUSALS: Final = (Status.RESOURCE_EXHAUSTED, Status.INVALID_ARGUMENT)
+_SESSION_REFUSALS: Final = (Status.UNAUTHENTICATED, Status.PERMISSION_DENIED, Status.ABORTED)
 _CALL_ERRORS: Final = (
     TimeoutError,
     OSError,
@@ -72,22 +73,30 @@ _CALL_ERRORS: Final = (
     EdgeError,
     AddressError,
 )
+_NO_OUTCOME: Final = "the Node's answer has no outcome"
 _MAX_QUOTED: Final = 200
 
 
 class SessionError(Exception):
     """A session that failed or could not begin.
 
-    `permanent` faults do not pass by themselves: the Edge retries slowly, or when the desired payload changes.
+    `permanent` faults do not pass by themselves: the Edge retries slowly, or when the desired payload changes. A fault
+    is `answered` if the Node sent it, as an error or as an answer that says nothing, instead of falling silent.
     """
 
     def __init__(
-        self, reason: str, connection: NodeConnection = NodeConnection.UNREACHABLE, *, permanent: bool = False
+        self,
+        reason: str,
+        connection: NodeConnection = NodeConnection.UNREACHABLE,
+        *,
+        permanent: bool = False,
+        answered: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.connection = connection
         self.permanent = permanent
+        self.answered = answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +179,7 @@ class Link:
                 )
         except _CALL_ERRORS as error:
             fault = fault_of(error, self._target.token)
-            if isinstance(error, GRPCError) and error.status in _PAYLOAD_REFUSALS:
+            if isinstance(error, GRPCError) and _refuses_payload(error.status, mode):
                 return Answer(NodeOutcome.REJECTED, fault.reason)
             raise fault from None
         self.running = _running(reply.running)
@@ -223,13 +232,19 @@ class Link:
     def _answer(self, mode: Mode, desired: Desired, reply: NodeConfigRefreshResponse) -> Answer:
         outcome = _OUTCOMES.get(reply.outcome)
         if outcome is None:
-            raise SessionError("the Node's answer has no outcome", NodeConnection.DIVERGED, permanent=True)
+            if mode is Mode.DRY_RUN:
+                return Answer(NodeOutcome.REJECTED, _NO_OUTCOME)
+            raise _contradiction(_NO_OUTCOME)
         taken = outcome in (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
         if taken and mode is Mode.APPLY and self.running.tag != desired.encoded.tag:
-            reason = "the Node reports that it took the payload, but runs another"
-            raise SessionError(reason, NodeConnection.DIVERGED, permanent=True)
+            raise _contradiction("the Node reports that it took the payload, but runs another")
         reasons = (f"{item.path} {item.message} [{item.rule}]" for item in reply.violations)
         return Answer(outcome, _quoted("; ".join(reasons), self._target.token))
+
+
+def _refuses_payload(status: Status, mode: Mode) -> bool:
+    """Whether an error refuses the payload alone. A check leaves the Node as it is, so its session can go on."""
+    return status in _PAYLOAD_REFUSALS or (mode is Mode.DRY_RUN and status not in _SESSION_REFUSALS)
 
 
 def _request(caller: Caller, mode: Mode, desired: Desired, generation: Generation) -> bytes:
@@ -278,6 +293,8 @@ def fault_of(error: Exception, token: str) -> SessionError:
         return _grpc_fault(error, token)
     if isinstance(error, ssl.SSLError):
         return _refused(_tls_fault(error))
+    if isinstance(error, WireError):
+        return SessionError(f"the Node sent a broken message: {error}", answered=True)
     if isinstance(error, TlsRefusedError):
         return _refused("the Node does not accept the Edge's certificate")
     if isinstance(error, EdgeError | AddressError):
@@ -297,22 +314,24 @@ def _connection_fault(error: Exception) -> str:
         return "no answer in time"
     if isinstance(error, OSError):
         return f"cannot connect: {os_error_text(error)}"
-    if isinstance(error, WireError):
-        return f"the Node sent a broken message: {error}"
     return "the connection was lost"
 
 
 def _grpc_fault(error: GRPCError, token: str) -> SessionError:
     told = _quoted(error.message or error.status.name, token)
     if error.status in _REFUSALS:
-        return _refused(f"{_REFUSALS[error.status]}: {told}")
+        return _refused(f"{_REFUSALS[error.status]}: {told}", answered=True)
     if error.status is Status.ABORTED:
-        return SessionError(f"the Node is held by another session: {told}", NodeConnection.REFUSED)
-    return SessionError(f"the Node failed: {told}")
+        return SessionError(f"the Node is held by another session: {told}", NodeConnection.REFUSED, answered=True)
+    return SessionError(f"the Node failed: {told}", answered=True)
 
 
-def _refused(reason: str) -> SessionError:
-    return SessionError(reason, NodeConnection.REFUSED, permanent=True)
+def _refused(reason: str, *, answered: bool = False) -> SessionError:
+    return SessionError(reason, NodeConnection.REFUSED, permanent=True, answered=answered)
+
+
+def _contradiction(reason: str) -> SessionError:
+    return SessionError(reason, NodeConnection.DIVERGED, permanent=True, answered=True)
 
 
 def _quoted(text: str, token: str) -> str:

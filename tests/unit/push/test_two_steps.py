@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
 
 from iop_edge.ids import NodeId
 from iop_edge.node.adapters import AdapterError, RestartNeededError
@@ -149,6 +151,42 @@ def test_check_says_what_the_node_refuses_and_why(error: Exception, outcome: Nod
             assert edge.states()[A].in_sync
 
     del error
+    run(scenario())
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])
+def test_a_check_that_is_answered_with_an_error_is_refused_in_the_words_of_the_node(status: Status) -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
+            await watcher.in_sync(1, "a")
+            take = a.node.refresh
+
+            async def fail(_: NodeConfigRefreshRequest) -> NodeConfigRefreshResponse:
+                a.node.refresh = take
+                raise GRPCError(status, "no room for it")
+
+            a.node.refresh = fail
+            report = await one(edge.check, 2)
+            assert report.outcome is NodeOutcome.REJECTED
+            assert report.reason.endswith(": no room for it")
+            if status in (Status.UNAUTHENTICATED, Status.PERMISSION_DENIED, Status.ABORTED):
+                await watcher.until(lambda: ("a", NodeConnection.REFUSED) in watcher.history)
+            else:
+                assert edge.states()[A].in_sync
+                assert a.node.handshakes == 1
+
+    run(scenario())
+
+
+def test_a_check_without_an_outcome_is_refused_and_the_node_stays_in_use() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
+            await watcher.in_sync(1, "a")
+            refuse(NodeConfigRefreshOutcome.UNSPECIFIED, a)
+            report = await one(edge.check, 2)
+            assert (report.outcome, report.reason) == (NodeOutcome.REJECTED, "the Node's answer has no outcome")
+            assert edge.states()[A].connection is NodeConnection.CONNECTED
+
     run(scenario())
 
 
