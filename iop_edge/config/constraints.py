@@ -179,9 +179,7 @@ def _find_repeated_items(run: _Run, items: list[Any], field: Field, trail: Trail
         before = index if value is None else first.setdefault(value, index)
         if before != index:
             path, other = to_path((trail, index, False)), to_path((trail, before, False))
-            run.problems.add(
-                Problem(Rule.VALUE_DUPLICATE, path, f"{_named(field, value)} is listed twice", other=other)
-            )
+            run.problems.add(Problem(Rule.VALUE_DUPLICATE, path, f"{_named(field, item)} is listed twice", other=other))
 
 
 def _message_list_check(message: Message) -> _Check:
@@ -217,7 +215,7 @@ def _find_repeated(run: _Run, trees: list[Tree], field: Field, trail: Trail, see
         before = seen.setdefault(_unique_key(value, field), here)
         if before is not here:
             path, other = to_path((here, field.name, False)), to_path((before, field.name, False))
-            run.problems.add(duplicate(path, _named(field, value), other))
+            run.problems.add(duplicate(path, _named(field, tree[field.name]), other))
 
 
 def _unique_key(value: Any, field: Field) -> Any:

@@ -22,7 +22,7 @@ from iop_edge.config.inventory import (
     section,
     take,
 )
-from iop_edge.config.marks import INVALID
+from iop_edge.config.marks import INVALID, Sourced
 from iop_edge.config.problems import Problem, Problems, ambiguous, invalid, known, not_found, required, told
 from iop_edge.net import Address, overlap
 from iop_edge.rules import Rule
@@ -303,10 +303,10 @@ def _check_provider_auth(auth: ReadTree, path: Path, inventory: Inventory, probl
 def _check_addresses(config: ReadTree, inventory: Inventory, problems: Problems) -> None:
     """Check that no two listeners share an address, and that the Edge can connect to each Node (VAL-10)."""
     before: list[tuple[Path, Address]] = []
-    for path, address in _listeners(config):
+    for path, address, written in _listeners(config):
         other = next((other for other, taken in before if overlap(address, taken)), None)
         if other is not None:
-            problems.add(Problem(Rule.LISTEN_CONFLICT, path, f"two enabled listeners share {address}", other=other))
+            problems.add(Problem(Rule.LISTEN_CONFLICT, path, f"two enabled listeners share {written}", other=other))
         before.append((path, address))
     for node in inventory.nodes:
         dialled = address_of(node.tree.get("address"))
@@ -315,8 +315,8 @@ def _check_addresses(config: ReadTree, inventory: Inventory, problems: Problems)
             problems.add(invalid(Rule.VALUE_ADDRESS, node.path.child("address"), message))
 
 
-def _listeners(config: ReadTree) -> Iterator[tuple[Path, Address]]:
-    """Yield the addresses on which the sections that are served listen."""
+def _listeners(config: ReadTree) -> Iterator[tuple[Path, Address, str]]:
+    """Yield the addresses on which the sections that are served listen, each also as it may be shown."""
     for name, fields, may_be_disabled in _listening():
         tree = section(config, name)
         if may_be_disabled and known(tree.get("enabled")) is not True:
@@ -324,7 +324,12 @@ def _listeners(config: ReadTree) -> Iterator[tuple[Path, Address]]:
         for field in fields:
             address = address_of(tree.get(field))
             if address is not None:
-                yield ROOT.child(name).child(field), address
+                value = tree[field]
+                yield (
+                    ROOT.child(name).child(field),
+                    address,
+                    told(value) if value.__class__ is Sourced else str(address),
+                )
 
 
 @cache

@@ -20,7 +20,7 @@ from iop_edge.pool.status import ProviderStatus
 from iop_edge.push.model import NodeState, Pushed
 from iop_edge.refresh.plan import plan
 from iop_edge.refresh.result import Mode, RefreshResult, Status
-from iop_edge.schema.values import Reference, ReferenceTree, below, reference
+from iop_edge.schema.values import ReferenceTree, as_written, below
 
 if TYPE_CHECKING:
     from iop_pb import trees
@@ -58,18 +58,14 @@ def node_statuses(snapshot: Snapshot, states: Mapping[NodeId, NodeState]) -> tup
 def _node_status(node: "trees.Node", references: ReferenceTree, state: NodeState) -> NodeStatus:
     return NodeStatus(
         node_id=NodeId(node["id"]),
-        alias=_shown(node.get("alias", ""), reference(references, "alias")),
-        address=_shown(node["address"], reference(references, "address")),
+        alias=as_written(references, "alias", node.get("alias", "")),
+        address=as_written(references, "address", node["address"]),
         connection=state.connection,
         generation=state.generation,
         revision=state.revision,
         in_sync=state.in_sync,
         last_error=state.last_error,
     )
-
-
-def _shown(value: str, found: Reference | None) -> str:
-    return found.text if found else value
 
 
 class Histogram:

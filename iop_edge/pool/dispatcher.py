@@ -150,7 +150,7 @@ class Dispatcher:
         self.expire()
         (self.reachable.add if reachable else self.reachable.discard)(node_id)
         if node_id in self.catalogue.nodes:
-            _, providers = self.catalogue.nodes[node_id]
+            _, _, providers = self.catalogue.nodes[node_id]
             self._review([self.slots[provider.id] for provider in providers], ())
 
     def set_health(self, node_id: NodeId, provider_id: ProviderId, health: Health, detail: str = "") -> None:

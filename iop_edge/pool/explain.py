@@ -6,7 +6,7 @@ from enum import StrEnum
 from iop_edge.ids import DispatchKey, ModelKey, NodeId, ProviderId, RouteKey
 from iop_edge.pool.dispatcher import Dispatcher
 from iop_edge.pool.errors import RefusalReason
-from iop_edge.pool.slots import Group, Slot
+from iop_edge.pool.slots import Slot
 from iop_edge.pool.status import Health, ProviderState, ProviderStatus
 
 
@@ -76,7 +76,8 @@ def explain(dispatcher: Dispatcher, model: str | DispatchKey) -> DispatchExplana
     order = group.in_order()
     best = order[0] if order else None
     ranks = {slot.id: rank for rank, slot in enumerate(order, start=1)}
-    candidates = tuple(_candidate(dispatcher, group, slot, ranks.get(slot.id), best) for slot in group.slots)
+    shown = {member.provider_id: member.shown_target for member in dispatcher.catalogue.groups[group.key]}
+    candidates = tuple(_candidate(dispatcher, shown[slot.id], slot, ranks.get(slot.id), best) for slot in group.slots)
     queues = tuple(candidate.provider_id for candidate in candidates if candidate.enters_queue)
     refusal = None
     if best is None and not queues:
@@ -105,7 +106,7 @@ def _status(dispatcher: Dispatcher, slot: Slot) -> ProviderStatus:
         in_flight=slot.in_flight,
         queued=len(slot.queue),
         priority=provider.priority,
-        models=provider.models,
+        models=provider.shown_models,
         health_detail=detail,
     )
 
@@ -119,13 +120,13 @@ def _health(slot: Slot, state: ProviderState) -> tuple[Health, str]:
     return (Health.UNKNOWN, "") if state is ProviderState.UNREACHABLE else (slot.health, slot.health_detail)
 
 
-def _candidate(dispatcher: Dispatcher, group: Group, slot: Slot, rank: int | None, best: Slot | None) -> Candidate:
+def _candidate(dispatcher: Dispatcher, target: str, slot: Slot, rank: int | None, best: Slot | None) -> Candidate:
     status = _status(dispatcher, slot)
     queue = slot.present.queue
     return Candidate(
         provider_id=status.provider_id,
         node_id=status.node_id,
-        target=group.targets[slot.id],
+        target=target,
         status=status.status,
         health=status.health,
         in_flight=status.in_flight,

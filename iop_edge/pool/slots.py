@@ -238,7 +238,8 @@ class Lease:
 
     def __repr__(self) -> str:
         state = "released" if self.released else "held"
-        return f"Lease({self.key}, provider={self.provider_id!r}, target={self.target!r}, {state})"
+        # The target may have come from a reference: its value is for the request alone (CFG-08).
+        return f"Lease({self.key}, provider={self.provider_id!r}, {state})"
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -5,6 +5,7 @@ Redaction goes by field, never by text: a value that looks like a secret in a fi
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -144,7 +145,11 @@ def redact_tree(message: Message, tree: ReadTree, references: ReferenceTree = NO
 
 
 def printer(name: str) -> Callable[[Any], str]:
-    """Return the `__repr__` of a generated message, by its name without the package: its set fields, redacted."""
+    """Return the `__repr__` of a generated message, by its name without the package: its set fields, redacted.
+
+    A message does not say which of its values came from references. One that holds values of a config therefore shows
+    no text in which a reference may have stood.
+    """
 
     def show(message: Any) -> str:
         return f"{type(message).__name__}({', '.join(_shown_fields(message, table.message(name)))})"
@@ -153,10 +158,31 @@ def printer(name: str) -> Callable[[Any], str]:
 
 
 def _shown_fields(message: Any, kind: Message) -> Iterator[str]:
+    is_of_config = kind.name in _config_messages()
     for name, field in kind.fields.items():
         value = getattr(message, name)
         if value is None or value in ([], {}, "", b""):
             continue
         # Nested messages print themselves.
-        is_nested = field.kind is Kind.MESSAGE
-        yield f"{name}={value if is_nested else redact_value(field, value)!r}"
+        shown = value if field.kind is Kind.MESSAGE else redact_value(field, value)
+        if is_of_config and field.takes_references:
+            shown = _without_texts(shown)
+        yield f"{name}={shown!r}"
+
+
+def _without_texts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_texts(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_texts(item) for key, item in value.items()}
+    return REDACTED if value.__class__ is str else value
+
+
+@cache
+def _config_messages() -> frozenset[str]:
+    """Return the names of the messages that hold values of a config: of the config itself, and of a Node's payload."""
+    names = ["EdgeConfig", "NodeConfigPayload"]
+    for name in names:
+        below = (field.type_name for field in table.message(name).fields.values() if field.kind is Kind.MESSAGE)
+        names += [each for each in below if each not in names]
+    return frozenset(names)

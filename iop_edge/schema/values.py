@@ -62,6 +62,15 @@ def reference(references: ReferenceTree, step: Step) -> Reference | None:
     return found if isinstance(found, Reference) else None
 
 
+def as_written(references: ReferenceTree, step: Step, text: str) -> str:
+    """Return the text of a field, an item or a key as it may be printed: the reference, if it came from one (CFG-08).
+
+    It is for fields that hold no secret.
+    """
+    found = reference(references, step)
+    return found.text if found is not None else text
+
+
 class References(Mapping[Path, Reference]):
     """The references of a config by path (`nodes[gpu-a].token`), read-only. `tree` holds the same in its shape."""
 

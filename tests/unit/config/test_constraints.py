@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.config.edits import at_adapter, at_model, at_node, at_provider, at_root, token
-from tests.unit.config.loading import BASE, check, found, rules
+from tests.unit.config.loading import BASE, World, check, found, rules
 
 HASH = "ab" * 32
 PROVIDER, MODEL, ADAPTER = "nodes[0].providers[0]", "models[0]", "nodes[0].adapters[0]"
@@ -261,3 +261,28 @@ def test_a_token_that_no_call_can_carry_is_refused_without_showing_it(secret: st
     report = check(BASE, private=(f'nodes: [{{id: n, token: "{secret}"}}]',))
     assert rules(report) == ["value.token"]
     assert "s3cr3t" not in repr(report)
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (BASE.replace("models: [m]}", 'models: ["${env:X}", "${env:X}"]}'), "value.duplicate"),
+        (BASE.replace("models: [m]}", 'models: [value-of-x, "${env:X}"]}'), "value.duplicate"),
+        (
+            at_root('listen: {grpc: "${env:L}", admin: "unix:/a"}\nmetrics: {enabled: true, listen: "${env:L}"}'),
+            "listen.conflict",
+        ),
+        (
+            'edge: {id: e}\nnodes: [{id: a, address: "${env:L}"}, {id: b, address: "${env:L}"}]\n',
+            "id.duplicate",
+        ),
+    ],
+)
+def test_what_is_there_twice_is_named_as_it_is_written(text: str, rule: str) -> None:
+    report = check(text, world=World({"X": "value-of-x", "L": "10.11.12.13:1414"}))
+
+    (violation,) = [violation for violation in report.violations if violation.rule == rule]
+    assert "${env:" in violation.message
+    assert "value-of-x" not in violation.message
+    assert "10.11.12.13" not in violation.message
