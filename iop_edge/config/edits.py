@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from iop_edge.config.mappings import is_ignored
-from iop_edge.config.nodes import ANCHORED, FLOW, KEY, MAPPING, SCALAR, SEQUENCE, TAGGED, Document, Node, compose
+from iop_edge.config.excerpt import SecretSpill
+from iop_edge.config.mappings import is_ignored, known_keys
+from iop_edge.config.nodes import ALIAS, ANCHORED, FLOW, KEY, MAPPING, SCALAR, SEQUENCE, TAGGED, Document, Node, compose
 from iop_edge.config.roles import Roles
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.schema import table
@@ -24,7 +25,7 @@ from iop_edge.schema.table import Field, Message
 from iop_edge.schema.values import REDACTED
 
 _WIDTH: Final = 100
-_PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)*")
+_ANCHOR: Final = re.compile(r"&\S*\s+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -164,27 +165,68 @@ class Redacted:
 def redacted(source: Source, limits: Limits = DEFAULT_LIMITS) -> Redacted:
     """Return the text of a file with `<redacted>` for each value that may be a secret (CFG-08).
 
-    What the loader reads no value of, as behind an unknown key, may be one. Comments are the writer's own.
+    What the loader reads no value of, as behind an unknown key or in a second document, may be one, and so may what a
+    secret is read as that was not quoted: keys, a tag, an alias or an anchor. Comments are the writer's own.
     """
     document = compose(source, limits)
-    roles = Roles(document)
+    secrets = _Secrets(document)
     edits: list[Edit] = []
     for key, value in document.pairs(0) if document.values else ():
         is_passed_over = is_ignored(document.values[key])
-        for node in range(key, document.ends[value]):
-            if _is_value(document, node):
-                text, reads = document.values[node], roles.reads(node)
-                if any(_may_be_secret(*read, text) for read in reads) or not (reads or is_passed_over):
-                    edits.append(Edit(_behind_properties(document, node), document.stops[node], json.dumps(REDACTED)))
+        node, end = key, document.ends[value]
+        while node < end:
+            start = secrets.start(node, is_passed_over=is_passed_over)
+            if start is not None:
+                edits.append(Edit(start, document.stops[node], json.dumps(REDACTED)))
+            node = document.ends[node] if document.has(node, TAGGED) else node + 1
+    if document.values and document.read_to is not None:
+        edits.append(Edit(document.read_to, len(document.text), f" {json.dumps(REDACTED)}{document.line_break}"))
     return Redacted(edited(document.text, edits) or "", len(edits))
 
 
-def _is_value(document: Document, node: Node) -> bool:
-    """Tell whether a node is a scalar that is no key; what looks like a key that has run into its value is none."""
-    if not document.has(node, SCALAR) or document.is_null(node):
-        return False
-    value = document.value_of(node) if document.has(node, KEY) else None
-    return value is None or (":" in document.values[node] and document.is_null(value))
+class _Secrets:
+    """Tells which parts of a file may be secrets."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._roles = Roles(document)
+        self._spill = SecretSpill(document, self._roles)
+        self._aliased = frozenset(document.anchors.values())
+
+    def start(self, node: Node, *, is_passed_over: bool) -> int | None:
+        """Return where the part of a node begins that must not be shown, or None; it ends where the node does.
+
+        A node that is passed over stands below a key that the loader ignores.
+        """
+        document = self._document
+        is_named = document.has(node, ANCHORED) and node in self._aliased
+        if document.has(node, TAGGED):
+            is_hidden = True
+        elif document.has(node, ALIAS):
+            is_hidden = node not in document.anchors
+        elif not document.has(node, SCALAR):
+            return None
+        elif document.is_null(node):
+            is_hidden = document.has(node, ANCHORED) and not is_named
+        elif document.has(node, KEY) and not self._has_run_in(node):
+            is_hidden = self._is_secret_key(node, is_passed_over=is_passed_over)
+        else:
+            text, reads = document.values[node], self._roles.reads(node)
+            is_hidden = any(_may_be_secret(*read, text) for read in reads) or not (reads or is_passed_over)
+        if not is_hidden:
+            return None
+        return _behind_anchor(document, node) if is_named else document.starts[node]
+
+    def _has_run_in(self, key: Node) -> bool:
+        """Tell whether what looks like a key may have run into its value."""
+        value = self._document.value_of(key)
+        return value is not None and ":" in self._document.values[key] and self._document.is_null(value)
+
+    def _is_secret_key(self, key: Node, *, is_passed_over: bool) -> bool:
+        document = self._document
+        if is_passed_over or document.is_merge_key(key) or document.values[key] in known_keys():
+            return False
+        return not self._roles.take_keys(document.parents[key]) or self._spill.holds(key)
 
 
 def _may_be_secret(of_field: Field, map_key: str, text: str) -> bool:
@@ -193,8 +235,7 @@ def _may_be_secret(of_field: Field, map_key: str, text: str) -> bool:
     return is_secret(of_field, text, map_key) or (of_field.masked and not has_format(of_field.format, text))
 
 
-def _behind_properties(document: Document, node: Node) -> int:
-    """Return where a scalar begins behind its anchor and its tag."""
-    start = document.starts[node]
-    match = _PROPERTIES.match(document.text, start, document.stops[node])
-    return match.end() if match and document.has(node, ANCHORED | TAGGED) else start
+def _behind_anchor(document: Document, node: Node) -> int:
+    """Return where a node begins behind its anchor."""
+    match = _ANCHOR.match(document.text, document.starts[node], document.stops[node])
+    return match.end() if match else document.starts[node]

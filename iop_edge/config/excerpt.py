@@ -44,7 +44,7 @@ class Disclosure:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._roles = Roles(document)
-        self._spill = _SecretSpill(document, self._roles)
+        self._spill = SecretSpill(document, self._roles)
 
     def findings(self, findings: Collection[Finding]) -> list[Finding]:
         """Return findings with those keys withheld that may be parts of a secret."""
@@ -123,7 +123,7 @@ class Disclosure:
         return is_read and is_one_word(value) and not self._spill.holds(number)
 
 
-class _SecretSpill:
+class SecretSpill:
     """Tells which unknown keys may be secrets that have spilled over.
 
     A secret of several lines that is quoted or indented wrongly ends early, and the rest of it may read as keys. An
@@ -219,8 +219,11 @@ class _Piece(NamedTuple):
         return self.start + len(self.text)
 
 
-def _masked(line: str, tokens: Iterable[_Token], column: int) -> Excerpt:
-    """Return the part of a line around a column. Between its tokens only the marks of YAML's structure are shown."""
+def _masked(line: str, tokens: Iterable[_Token], column: int) -> Excerpt | None:
+    """Return the part of a line around a column, unless nothing is left of it, as of a comment.
+
+    Between its tokens only the marks of YAML's structure are shown.
+    """
     low, high = max(0, column - REACH), min(len(line), column + REACH)
     text = _ELLIPSIS if low else ""
     caret: int | None = None
@@ -230,7 +233,8 @@ def _masked(line: str, tokens: Iterable[_Token], column: int) -> Excerpt:
         text += _cleaned(piece.text) if piece.is_visible else REDACTED
     if caret is None:
         caret = _width(text)
-    return Excerpt(text.rstrip() + (_ELLIPSIS if high < len(line) else ""), caret)
+    text = text.rstrip() + (_ELLIPSIS if high < len(line) else "")
+    return Excerpt(text, caret) if text else None
 
 
 def _up_to_colon(line: str, column: int) -> Excerpt | None:

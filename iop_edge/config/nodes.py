@@ -25,7 +25,7 @@ from yaml.events import (
 from iop_edge.config.events import DEFAULT_PARSER, ENDS, MERGE_KEY, ParserFactory
 from iop_edge.config.scalars import is_null
 from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
-from iop_edge.config.texts import LINE_BREAK, without_bom
+from iop_edge.config.texts import BOM, LINE_BREAK, without_bom
 
 # The traits of a node, as bits of one number.
 SCALAR: Final = 1
@@ -188,7 +188,8 @@ class Document:
 def compose(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFactory = DEFAULT_PARSER) -> Document:
     """Return the nodes of a file's first document, within the bounds of a load (CFG-10).
 
-    A file that is too large, or not UTF-8, has none.
+    A file that is too large, not UTF-8, or that begins with two byte order marks has none: of two, the parser takes one
+    for its own, and its offsets would not be those of the text.
     """
     if len(source.data) > min(limits.max_bytes, _LARGEST):
         return Document("")
@@ -197,6 +198,8 @@ def compose(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFacto
         document = Document(data.decode())
     except UnicodeDecodeError:
         return Document(data.decode(errors="replace"))
+    if data.startswith(BOM):
+        return document
     with suppress(YAMLError):
         _compose(document, parser(data).get_event, limits.max_depth)
     return document

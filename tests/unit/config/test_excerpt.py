@@ -211,3 +211,14 @@ def test_span_outside_of_the_file(line: int, column: int) -> None:
 def test_file_past_the_limit_shows_nothing() -> None:
     span = Span("edge.yaml", 1, 1)
     assert excerpts(b"edge: {id: a}\n", span, limits=Limits(max_bytes=3)) == {}
+
+
+@pytest.mark.contract("CFG-08")
+def test_of_a_file_with_two_byte_order_marks_nothing_is_shown_but_known_keys() -> None:
+    """Offsets of the parser are not those of the text there: masks would stand beside the secrets."""
+    assert excerpt("\ufeff\ufeffnodes: [{token: s3cr3t}]", 1) is None
+    assert shown("\ufeff\ufeffedge: {id: a}\nnodes: [{token: s3cr3t}]", 2) == "nodes:"
+
+
+def test_line_of_which_nothing_is_left_is_not_shown() -> None:
+    assert excerpt("# s3cr3t\nedge: {id: a}", 1, 3) is None
