@@ -110,7 +110,9 @@ class _Shorthands:
         if place is None:
             return True
         if place not in moves:
-            message = f"an adapter instance is named {told(identity)}, as the one of this provider's fields would be"
+            message = (
+                f"an adapter instance is already named {told(identity)}; this provider's own would get the same name"
+            )
             other = self._path.child("adapters").index(place).child("name")
             self._problems.add(Problem(Rule.ID_DUPLICATE, path.child("id"), message, other=other))
         return False

@@ -146,7 +146,9 @@ class _Decoder(MappingReader):
             return self._fields(_plan_of(table.root().name), None, {}, {})
         if event.__class__ is ScalarEvent and is_null(event.value, event.style):
             raise self.findings.stop(Rule.YAML_EMPTY, None, TextPosition(0, 0), "the file is empty")
-        raise self.findings.stop(Rule.YAML_ROOT, None, event.start_mark, "a config is a mapping", _hint_of_space(event))
+        raise self.findings.stop(
+            Rule.YAML_ROOT, None, event.start_mark, "a config must be a mapping", _hint_of_space(event)
+        )
 
     def _fields(  # noqa: C901, PLR0912 - each call that is saved here is saved for every field of a fleet
         self, plan: _Plan, trail: Trail, tree: Tree, seen: Seen
@@ -268,7 +270,7 @@ class _Decoder(MappingReader):
             self._referring.add(slot.name)
             return Sourced(text, UNRESOLVED, self._base_dir)
         if text == REDACTED:
-            message = "this is what a secret is shown as, not a value"
+            message = "this stands for a secret; it is not a value"
             self.findings.add(
                 Rule.VALUE_REDACTED, trail, event.start_mark, message, "write the value or a reference to it"
             )
@@ -384,7 +386,7 @@ class _Decoder(MappingReader):
         here = (trail, form.key_field, False)
         if "${" in key.value:
             self.findings.add(
-                Rule.REFERENCE_NOT_ALLOWED, here, key.start_mark, "no reference is allowed in a key", "write it out"
+                Rule.REFERENCE_NOT_ALLOWED, here, key.start_mark, "a reference is not allowed in a key", "write it out"
             )
             return INVALID
         return self._scalar(key, _plan_of(slot.field.type_name).slots[form.key_field], here, plain=False)
@@ -392,7 +394,7 @@ class _Decoder(MappingReader):
     def _refuse_null(self, event: Event, trail: Trail) -> Any:
         """Report a null where it can mean nothing."""
         self.findings.add(
-            Rule.VALUE_NULL, trail, event.start_mark, "null is no value here", 'write "" for an empty text'
+            Rule.VALUE_NULL, trail, event.start_mark, "null is not allowed here", 'write "" for an empty text'
         )
         return INVALID
 

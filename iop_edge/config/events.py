@@ -92,9 +92,9 @@ class PythonParser(Reader, Scanner, Parser):
         try:
             event: Event = super().get_event()  # type: ignore[no-untyped-call]
         except (ValueError, OverflowError) as error:
-            raise ScannerError(None, None, "found an escape of no character", self.get_mark()) from error
+            raise ScannerError(None, None, "found an escape that is not a character", self.get_mark()) from error
         if isinstance(event, ScalarEvent) and _SURROGATE.search(event.value):
-            raise ScannerError(None, None, "found an escape of half a character", self.get_mark())
+            raise ScannerError(None, None, "found an escape of a lone surrogate", self.get_mark())
         return event
 
     def scan_directive(self) -> DirectiveToken:
@@ -276,12 +276,10 @@ class EventReader:
         recording = self._anchors.get(alias.anchor)
         if recording is None:
             self._findings.add(
-                Rule.YAML_ALIAS, trail, alias.start_mark, "no anchor of this name stands before this alias"
+                Rule.YAML_ALIAS, trail, alias.start_mark, "no anchor with this name is defined before this alias"
             )
         elif recording.stop is None:
-            self._findings.add(
-                Rule.YAML_ALIAS, trail, alias.start_mark, "this alias stands for something that contains it"
-            )
+            self._findings.add(Rule.YAML_ALIAS, trail, alias.start_mark, "this alias refers to a node that contains it")
             recording = None
         return BoundAlias(alias.start_mark, recording)
 
@@ -319,16 +317,14 @@ class EventReader:
             None,
             self._expanding[0],
             "aliases make up too large a part of this file",
-            "write out some of what they stand for",
+            "write out some of what they refer to",
         )
 
     def _define(self, event: Event, recording: Recording) -> Recording:
         self._anchors[event.anchor] = recording
         event.anchor = None
         if self._recorded + len(recording.events) > self._limits.max_recorded:
-            raise self._findings.stop(
-                Rule.YAML_ALIASING, None, event.start_mark, "too much of this file stands below anchors"
-            )
+            raise self._findings.stop(Rule.YAML_ALIASING, None, event.start_mark, "too much of this file is anchored")
         return recording
 
     def _check_depth(self, level: int, event: Event, trail: Trail) -> None:

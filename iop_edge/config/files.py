@@ -113,7 +113,7 @@ class FileResolver:
         try:
             target = Path(base_dir, path).resolve()
             if self._roots is not None and not any(target.is_relative_to(root) for root in self._roots):
-                raise ReferenceFailure("the file is outside of the directories that this Edge reads files from")
+                raise ReferenceFailure("the file is outside the directories that this Edge reads files from")
             text = _read_referenced(target).decode()
         except (OSError, ValueError, RuntimeError) as error:
             raise ReferenceFailure(_why(error)) from None
@@ -154,7 +154,7 @@ def _read_referenced(target: Path) -> bytes:
     descriptor = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ReferenceFailure("this is no regular file")
+            raise ReferenceFailure("not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
             data = _beginning(file, MAX_REFERENCED_BYTES)
     finally:
@@ -174,4 +174,4 @@ def _why(error: Exception) -> str:
         return "the file is not UTF-8"
     if isinstance(error, OSError):
         return (error.strerror or "it cannot be read").lower()
-    return "this is no path of a file"
+    return "not a valid file path"

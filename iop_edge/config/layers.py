@@ -62,7 +62,7 @@ def entries(parts: Sequence[Part], field: Field) -> list[list[Part]]:
     rows: dict[str, list[Part]] = {}
     for part in parts:
         for key, value in part.value.items():
-            row = rows.setdefault(key.lower() if field.caseless_keys else key, [])
+            row = rows.setdefault(field.folded(key), [])
             row.append(Part(part.layer, value, part.path.key(key)))
     return [counting for row in rows.values() if (counting := effective(row))]
 

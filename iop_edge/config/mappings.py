@@ -152,7 +152,9 @@ class MappingReader:
         if event.__class__ in ALIASES:
             self.note_gap(trail)
             if self.events.bind(event, trail).recording is not None:
-                self.findings.add(Rule.YAML_KEY, trail, event.start_mark, "an alias is no key", "write the key out")
+                self.findings.add(
+                    Rule.YAML_KEY, trail, event.start_mark, "an alias cannot be a key", "write the key out"
+                )
             return None
         if event.__class__ is ScalarEvent:
             if event.anchor is not None:
@@ -179,9 +181,9 @@ class MappingReader:
         line = first.start_mark.line + 1
         name = shown_key(key.value)
         if first.value.lower() == key.value.lower():
-            rule, message = Rule.YAML_DUPLICATE_KEY, f"{name} stands in this mapping already, in line {line}"
+            rule, message = Rule.YAML_DUPLICATE_KEY, f"{name} is already in this mapping, on line {line}"
         else:
-            rule, message = Rule.FIELD_DUPLICATE, f"{name} means the same as {shown_key(first.value)} in line {line}"
+            rule, message = Rule.FIELD_DUPLICATE, f"{name} means the same as {shown_key(first.value)} on line {line}"
         self.findings.add(rule, trail, key.start_mark, message)
 
     def refuse_tag(self, event: Event, trail: Trail) -> None:

@@ -143,7 +143,7 @@ def _load(sources: Sequence[Source], resolver: Resolver | None, limits: Limits) 
 def _surplus(source: Source, limits: Limits) -> Decoded:
     """Return what there is to say of the first file that is too many."""
     findings = Findings()
-    findings.add_whole(Rule.LAYER_LIMIT, f"a config has at most {limits.max_layers} files", "put some of them together")
+    findings.add_whole(Rule.LAYER_LIMIT, f"a config has at most {limits.max_layers} files", "merge some of them")
     return Decoded(source, None, findings.in_order(), findings.total, frozenset())
 
 

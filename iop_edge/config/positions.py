@@ -107,12 +107,11 @@ class Origins:
 
     def _of_map(self, parts: Sequence[Part], owner: Field, step: Path) -> Sequence[Part]:
         """Return what the parts, all of one map, have for a key of it."""
-        fold = str.lower if owner.caseless_keys else str
         rows = self._maps.get(step.parent)
         if rows is None:
             found = entries([part for part in parts if part.value.__class__ is dict], owner)
-            rows = self._maps[step.parent] = {fold(str(row[-1].path.step)): row for row in found}
-        return rows.get(fold(str(step.step)), ())
+            rows = self._maps[step.parent] = {owner.folded(str(row[-1].path.step)): row for row in found}
+        return rows.get(owner.folded(str(step.step)), ())
 
 
 class _Found(NamedTuple):

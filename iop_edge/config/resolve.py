@@ -182,7 +182,7 @@ class _Run:
         for key, value in entries.items():
             here = (trail, key, True)
             if "${" in key:
-                self.fail(Rule.REFERENCE_NOT_ALLOWED, here, "no reference is allowed in a key")
+                self.fail(Rule.REFERENCE_NOT_ALLOWED, here, "a reference is not allowed in a key")
             else:
                 resolved[key] = self._value(value, field, here)
         return resolved
@@ -210,7 +210,7 @@ class _Run:
             return self._typed("".join(map(str, parts)), field, trail, "the text")
         if not field.takes_references:
             what = "an identity" if field.identity else "the name of something else"
-            return self.fail(Rule.REFERENCE_NOT_ALLOWED, trail, f"no reference is allowed in {what}", "write it out")
+            return self.fail(Rule.REFERENCE_NOT_ALLOWED, trail, f"a reference is not allowed in {what}", "write it out")
         if self._resolver is None:
             return value
         texts = [self._part(part, value.base_dir, trail, self._resolver) for part in parts]

@@ -101,7 +101,7 @@ def check_bytes(source: Source, limits: Limits, findings: Findings) -> None:
 def report_syntax_error(error: YAMLError, source: Source, findings: Findings) -> None:
     """Note what a parser cannot read."""
     mark = None
-    problem = "the file is no YAML"
+    problem = "the file is not YAML"
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         problem = _message(error)
@@ -113,14 +113,14 @@ def report_syntax_error(error: YAMLError, source: Source, findings: Findings) ->
 
 
 def _message(error: MarkedYAMLError) -> str:
-    message = error.problem or "this is no YAML"
+    message = error.problem or "this is not YAML"
     if (
         error.context
         and error.context_mark
         and error.problem_mark
         and error.context_mark.line < error.problem_mark.line
     ):
-        message = f"{message}, {error.context} that begins in line {error.context_mark.line + 1}"
+        message = f"{message}, {error.context} that begins on line {error.context_mark.line + 1}"
     return _QUOTING.sub(r"\1", message)
 
 

@@ -101,7 +101,7 @@ def _check_reference(provider: ProviderEntry, node: NodeEntry, choice: Choice, p
     name = provider.tree.get("adapter")
     instance = node.instances.get(name) if name.__class__ is str else None
     if name is None:
-        message = 'an enabled provider needs "adapter", or the fields of a backend of its own'
+        message = 'an enabled provider needs "adapter", or connection fields of its own'
         hint = f"adapter instances of this Node: {_listed(choice.instances)}"
         problems.add(required(provider.path.child("adapter"), message, hint))
     elif instance is None:
@@ -250,7 +250,7 @@ class _Routes:
             self._check_target(route, enabled[0], path)
         elif enabled:
             message = f"{len(enabled)} Nodes have an adapter instance {told(name)}"
-            hint = "give the instance of this route a name of its own"
+            hint = "give the instance of this route a unique name"
             self._problems.add(ambiguous(path.child("adapter"), message, hint, enabled[0].path))
         elif named or self._is_complete:
             _explain_adapter(name, named, self._choice, path.child("adapter"), self._problems)

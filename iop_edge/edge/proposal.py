@@ -129,7 +129,7 @@ def _live_only(result: RefreshResult, planned: Plan, running: Running, candidate
 
 def _of_live_part(error: ConfigError) -> Iterator[Violation]:
     for violation in error.violations:
-        yield replace(violation, message=f"the live part is not valid alone: {violation.message}")
+        yield replace(violation, message=f"the live part is not valid on its own: {violation.message}")
 
 
 def _proposal(result: RefreshResult, running: Running, snapshot: Snapshot, config_hash: str, key: bytes) -> Proposal:

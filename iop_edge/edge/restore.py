@@ -96,7 +96,7 @@ def _missing(revision: int, path: Path) -> Violation:
         Rule.ROLLBACK_SECRET,
         str(path),
         None,
-        f"revision {revision} had a secret here that no private overlay holds any more",
+        f"revision {revision} had a secret here that is no longer in any private overlay",
         "add it to a private overlay of the Edge and try again",
     )
 
@@ -152,8 +152,7 @@ def _leaves(
             yield _Leaf(tree, name, field, here, here, reference(references, name))
         elif field.kind is table.Kind.MAP and isinstance(value, dict):
             for key in value:
-                folded = key.lower() if field.caseless_keys else key
-                yield _Leaf(value, key, field, here.key(folded), here.key(key), reference(found, key), key)
+                yield _Leaf(value, key, field, here.key(field.folded(key)), here.key(key), reference(found, key), key)
         elif field.is_message and isinstance(value, dict):
             yield from _leaves(value, field.message(), found, here)
         elif field.is_message_list and isinstance(value, list):

@@ -18,6 +18,7 @@ from iop_edge.pool.catalogue import Catalogue
 from iop_edge.push.model import Desired, Target
 from iop_edge.refresh.result import Attempt, Status, Trigger
 from iop_edge.requests.policy import RequestPolicy
+from iop_edge.rules import Rule
 from iop_edge.schema.references import FileReference, ReferenceFailure, Resolver, lookup, parse
 from iop_edge.schema.values import Reference, ReferenceTree, below, reference
 from iop_edge.store.history import Applied, Store
@@ -122,7 +123,7 @@ def _end_confirmation(newest: Applied, store: Store, *, is_kept: bool) -> None:
     if is_kept:
         # The files hold the same config, which counts as a confirmation.
         store.confirm(newest.revision)
-    outcome = "kept, since the config files say the same" if is_kept else "replaced by the config files"
+    outcome = "kept, since the config files hold the same config" if is_kept else "replaced by the config files"
     _LOG.warning("revision %d was never confirmed: %s", newest.revision, outcome)
 
 
@@ -134,12 +135,12 @@ def require_resolved(snapshot: Snapshot) -> Snapshot:
     """
     if snapshot.is_offline:
         raise rejection(
-            "reference.unresolved", "the config was loaded offline: its references have no values", "load it online"
+            Rule.REFERENCE_UNRESOLVED, "the config was loaded offline: its references have no values", "load it online"
         )
     return snapshot
 
 
-def rejection(rule: str, message: str, hint: str = "") -> ConfigError:
+def rejection(rule: Rule, message: str, hint: str = "") -> ConfigError:
     """Return the error for a candidate that cannot be loaded for one reason, which is at no position in a file."""
     return ConfigError(Report(violations=(Violation(rule, "", None, message, hint),), total=1))
 

@@ -36,7 +36,7 @@ def inspect(request: NodeConfigRefreshRequest, node_id: NodeId, profiles: Collec
     return violations
 
 
-def violation(rule: str, path: Path, message: str) -> NodeViolation:
+def violation(rule: Rule, path: Path, message: str) -> NodeViolation:
     """Return one reason to refuse a push. The message holds no secret."""
     return NodeViolation(rule=rule, path=str(path), message=message)
 

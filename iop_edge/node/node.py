@@ -20,6 +20,7 @@ from iop_edge.node.health import HealthMonitor, HealthRegistry, monitored_resour
 from iop_edge.node.inspect import BUILT_IN_PROFILES, inspect, violation
 from iop_edge.node.probe import HttpProber, Prober
 from iop_edge.node.session import AnotherEdgeError, Session, Sessions
+from iop_edge.rules import Rule
 from iop_edge.schema.paths import ROOT
 from iop_edge.transport import PROTOCOL_VERSION
 from iop_edge.transport.reload import ReloadingServerContext, RotatedTokens, TlsSource
@@ -115,7 +116,7 @@ class Node(NodeConfigServiceBase):
         try:
             self._require_session(message)
         except AnotherEdgeError as error:
-            return self._rejected([violation("node.edge", ROOT.child("edge_id"), str(error.message))])
+            return self._rejected([violation(Rule.NODE_EDGE, ROOT.child("edge_id"), str(error.message))])
         async with self._one_at_a_time:
             return await self._refresh(message)
 
@@ -157,7 +158,7 @@ class Node(NodeConfigServiceBase):
             return self._rejected(violations)
         same = request.payload == self._payload
         if out_of_order := self._out_of_order(request.generation, same=same):
-            return self._rejected([violation("node.generation", ROOT.child("generation"), out_of_order)])
+            return self._rejected([violation(Rule.NODE_GENERATION, ROOT.child("generation"), out_of_order)])
         commit = request.mode is NodeConfigRefreshMode.COMMIT
         if same:
             if commit:

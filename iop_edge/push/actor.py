@@ -168,7 +168,7 @@ class NodeActor:
             self._publish(NodeConnection.DIVERGED, self._refusal)
             return
         self._refused_tag = b""
-        if self._desired is None or link.running.tag == self._desired.encoded.tag:
+        if self._desired is None or link.running.payload_hash == self._desired.encoded.tag:
             self._publish(NodeConnection.CONNECTED)
         # Otherwise it stays out of dispatch until it is pushed to: it may not run what requests expect of it.
 
@@ -217,7 +217,7 @@ class NodeActor:
         link = self._link
         if link is None or link.leaving.is_set():
             raise SessionError(self.state.last_error or "there is no session")
-        if link.running.tag == desired.encoded.tag:
+        if link.running.payload_hash == desired.encoded.tag:
             answer = Answer(NodeOutcome.UNCHANGED)
         else:
             answer = await self._push(link, mode, desired)
@@ -283,7 +283,7 @@ class NodeActor:
 
     def _with_running(self, state: NodeState, link: Link) -> NodeState:
         running, desired = link.running, self._desired
-        in_sync = desired is not None and running.tag == desired.encoded.tag
+        in_sync = desired is not None and running.payload_hash == desired.encoded.tag
         revision = desired.revision if desired is not None and in_sync else running.revision
         return replace(state, generation=running.generation, revision=revision, in_sync=in_sync)
 

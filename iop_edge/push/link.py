@@ -100,15 +100,6 @@ class SessionError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """What a Node reports to run."""
-
-    generation: int = 0
-    revision: int = 0
-    tag: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to a push: `committed`, `unchanged`, `restart_required` or `rejected`, and why."""
 
@@ -126,7 +117,7 @@ class Link:
     def __init__(
         self, target: Target, caller: Caller, settings: PushSettings, tls: tuple[Tls, ssl.SSLContext] | None
     ) -> None:
-        self.running = Running()
+        self.running = RunningPayload()
         self.node_instance = ""
         self.fault: SessionError | None = None
         self.leaving = asyncio.Event()
@@ -182,7 +173,7 @@ class Link:
             if isinstance(error, GRPCError) and _refuses_payload(error.status, mode):
                 return Answer(NodeOutcome.REJECTED, fault.reason)
             raise fault from None
-        self.running = _running(reply.running)
+        self.running = reply.running or RunningPayload()
         return self._answer(mode, desired, reply)
 
     async def health(self) -> AsyncGenerator[Mapping[ProviderId, ReportedHealth], None]:
@@ -226,7 +217,7 @@ class Link:
         if reply.node_id != self._target.node_id:
             other = _quoted(reply.node_id, self._target.token)
             raise _refused(f"another Node answers at this address: {other}")
-        self.running = _running(reply.running)
+        self.running = reply.running or RunningPayload()
         self.node_instance = reply.node_instance_id
 
     def _answer(self, mode: Mode, desired: Desired, reply: NodeConfigRefreshResponse) -> Answer:
@@ -236,7 +227,7 @@ class Link:
                 return Answer(NodeOutcome.REJECTED, _NO_OUTCOME)
             raise _contradiction(_NO_OUTCOME)
         taken = outcome in (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
-        if taken and mode is Mode.APPLY and self.running.tag != desired.encoded.tag:
+        if taken and mode is Mode.APPLY and self.running.payload_hash != desired.encoded.tag:
             raise _contradiction("the Node reports that it took the payload, but runs another")
         reasons = (f"{item.path} {item.message} [{item.rule}]" for item in reply.violations)
         return Answer(outcome, _quoted("; ".join(reasons), self._target.token))
@@ -265,12 +256,6 @@ def _head(caller: Caller, mode: Mode) -> bytes:
     return bytes(
         NodeConfigRefreshRequest(edge_id=caller.edge_id, edge_instance_id=caller.instance_id, mode=_MODES[mode])
     )
-
-
-def _running(reported: RunningPayload | None) -> Running:
-    if reported is None:
-        return Running()
-    return Running(reported.generation, reported.revision, reported.payload_hash)
 
 
 @lru_cache(maxsize=64)

@@ -77,8 +77,7 @@ def _entries(field: table.Field, value: Any) -> dict[str, _Entry]:
     if not value:
         return {}
     if field.kind is table.Kind.MAP:
-        fold = str.lower if field.caseless_keys else str
-        return {fold(key): _Entry(key, item) for key, item in value.items()}
+        return {field.folded(key): _Entry(key, item) for key, item in value.items()}
     identity = field.message().identity
     assert identity is not None, field.name
     return {item[identity.name]: _Entry(item[identity.name], item) for item in value}

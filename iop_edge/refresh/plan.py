@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.refresh.classes import masks, refresh_class
 from iop_edge.refresh.diff import Difference, diff
 from iop_edge.refresh.result import Change, ChangeKind, Mask, Mode, RefreshResult, Status
 from iop_edge.schema import table
 from iop_edge.schema.redact import redact_value
-from iop_edge.schema.table import RefreshClass
+from iop_edge.schema.table import Field, RefreshClass
 from iop_edge.schema.values import NONE_BELOW, REDACTED, ReadTree, References, below
 
 
@@ -67,10 +66,38 @@ def plan(running: Snapshot, candidate: Snapshot) -> Plan:
     changes = (_change(difference, running.references, candidate.references) for difference in differences)
     return Plan(
         changes=tuple(sorted(changes, key=lambda change: change.path)),
-        masks=masks(differences),
+        masks=masks_of(differences),
         changed_nodes=touched["Node"],
         changed_providers=touched["Provider"],
         changed_models=touched["Model"],
+    )
+
+
+def refresh_class(field: Field) -> RefreshClass:
+    """Return what a change of the field costs; for a list or a map, what adding or removing an entry costs.
+
+    Code generation rejects a config field without a class. Should one get through, it is not live by accident.
+    """
+    return field.refresh or RefreshClass.RESTART
+
+
+def masks_of(differences: Iterable[Difference]) -> tuple[Mask, ...]:
+    """Return one mask for each message with a change, sorted by path, the fields of each sorted (REF-01).
+
+    A `google.protobuf.FieldMask` cannot name an item of a list or a key of a map, hence one mask a message, with the
+    path of the message beside it. An item that was added or removed is in the mask of the message that holds its list.
+    """
+    changed: dict[str, dict[RefreshClass, set[str]]] = {}
+    for difference in differences:
+        classes = changed.setdefault(str(difference.owner), {})
+        classes.setdefault(refresh_class(difference.field), set()).add(difference.field.name)
+    return tuple(
+        Mask(
+            path,
+            live=tuple(sorted(classes.get(RefreshClass.LIVE, ()))),
+            restart=tuple(sorted(classes.get(RefreshClass.RESTART, ()))),
+        )
+        for path, classes in sorted(changed.items())
     )
 
 

@@ -15,10 +15,6 @@ from iop_edge.requests.provider_auth import ForwardedToken, ProviderAuth
 if TYPE_CHECKING:
     from iop_pb import trees
 
-
-if TYPE_CHECKING:
-    from iop_pb import trees
-
 _NOBODY: Final = Principal(PrincipalRef(""), "", TokenRef(""))
 _MAX_SHOWN: Final = 256
 

@@ -65,12 +65,12 @@ class ProviderAuth:
         """
         values = facts.header_values(self.from_header)
         if len(values) > 1:
-            return ForwardedToken("", "comes more than once")
+            return ForwardedToken("", "occurs more than once")
         value = self._without_scheme(values[0]) if values else ""
         if not value:
             return None
         if not _TOKEN.fullmatch(value):
-            return ForwardedToken("", "must hold a token, of printable ASCII, and nothing else")
+            return ForwardedToken("", "must be a token of printable ASCII characters")
         if principals.find(value) is not None:
             return ForwardedToken("", "holds the token of a principal of this Edge, which is never forwarded")
         return ForwardedToken(value)

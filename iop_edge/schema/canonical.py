@@ -43,8 +43,7 @@ def _value(value: Any, field: Field, key: bytes) -> Any:
     if field.kind is Kind.MESSAGE:
         return _canonical(value, field.message(), key)
     if field.kind is Kind.MAP:
-        fold = str.lower if field.caseless_keys else str
-        return {fold(map_key): _scalar(item, field, key, map_key) for map_key, item in value.items()}
+        return {field.folded(map_key): _scalar(item, field, key, map_key) for map_key, item in value.items()}
     if not field.repeated:
         return _scalar(value, field, key)
     if may_hold_secret(field):

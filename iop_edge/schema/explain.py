@@ -174,7 +174,7 @@ def _constraints(field: Field) -> Iterator[str]:
     if field.refers_to:
         yield f"names an {field.refers_to}" if field.refers_to[0] in "aeiou" else f"names a {field.refers_to}"
     if field.caseless_keys:
-        yield "keys are the same when they differ only in case"
+        yield "keys are case-insensitive"
 
 
 def _bounds(field: Field) -> Iterator[str]:
@@ -187,7 +187,7 @@ def _bounds(field: Field) -> Iterator[str]:
     if field.min_items:
         yield f"items: {field.min_items} or more"
     if field.unique_items:
-        yield "no item twice"
+        yield "no duplicate items"
 
 
 def _forms(field: Field) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _forms(field: Field) -> Iterator[str]:
     if field.loose_spelling:
         yield 'a word may be written in any case, and with "-" for "_"'
     if field.unordered:
-        yield "the order of the items means nothing"
+        yield "the order of the items does not matter"
     if field.shorthand_for:
         yield f"a shorthand: it becomes part of the {field.shorthand_for} that it describes"
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from iop_edge.schema import table
-from iop_edge.schema.references import EnvReference, FileReference, ReferenceSyntaxError, parse
+from iop_edge.schema.references import EnvReference, ParsedReference, ReferenceSyntaxError, parse
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import NONE_BELOW, REDACTED, ReadTree, Reference, ReferenceTree, entries
 
@@ -114,7 +114,7 @@ def _with_holes(reference: str) -> str:
     return "".join(part if isinstance(part, str) else _stand_in(part) for part in parts)
 
 
-def _stand_in(part: EnvReference | FileReference) -> str:
+def _stand_in(part: ParsedReference) -> str:
     return (part.default if isinstance(part, EnvReference) else "") or _HOLE
 
 

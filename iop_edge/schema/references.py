@@ -76,8 +76,8 @@ class FileReference(NamedTuple):
         return f"${{file:{self.path}}}"
 
 
-Reference = EnvReference | FileReference
-Part = str | EnvReference | FileReference
+ParsedReference = EnvReference | FileReference
+Part = str | ParsedReference
 
 
 def holds_reference(text: str) -> bool:
@@ -116,7 +116,7 @@ def parse(text: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _reference(match: re.Match[str]) -> Reference:
+def _reference(match: re.Match[str]) -> ParsedReference:
     env, default, file, other, end = match.group("env", "default", "file", "other", "end")
     if "${" in (default or file or other or ""):
         if other is not None and not end:
@@ -137,7 +137,7 @@ def _not_closed() -> ReferenceSyntaxError:
     return ReferenceSyntaxError("the reference is not closed", "write ${env:NAME}, or $${ for a literal ${")
 
 
-def lookup(reference: Reference, base_dir: str, resolver: Resolver) -> str:
+def lookup(reference: ParsedReference, base_dir: str, resolver: Resolver) -> str:
     """Return what a reference stands for; its file is relative to `base_dir`.
 
     Raises:

@@ -151,6 +151,10 @@ class Field:
         """Whether a value may be a reference: not in identities, nor in what refers to one (CFG-06)."""
         return not self.identity and not self.refers_to
 
+    def folded(self, key: str) -> str:
+        """Return what all spellings of a map's key have in common: header names are case-insensitive."""
+        return key.lower() if self.caseless_keys else key
+
     def message(self) -> "Message":
         """Return the type of the message that the field holds."""
         return message(self.type_name)

@@ -102,9 +102,9 @@ def unknown_parts(message: betterproto2.Message, kind: table.Message, path: Path
     That are fields beyond the schema, enum values beyond their enum or not given, and a choice without a set branch.
     """
     if message._unknown_fields:  # noqa: SLF001
-        yield path, "holds a field that this software does not know"
+        yield path, "contains an unknown field"
     for choice in _unset_choices(message, kind):
-        yield path.child(choice), "is not set, or to a kind that this software does not know"
+        yield path.child(choice), "is not set, or is of an unknown kind"
     for field in kind.fields.values():
         yield from _unknown_in_field(getattr(message, field.name), field, path.child(field.name))
 
@@ -122,7 +122,7 @@ def _unknown_in_field(value: object, field: table.Field, path: Path) -> Iterator
         for index, item in enumerate(value):
             yield from _unknown_in_field(item, field, path.index(index))
     elif field.kind is table.Kind.ENUM and value not in field.enum().by_number:
-        yield path, "is not set, or to a value that this software does not know"
+        yield path, "is not set, or has an unknown value"
     elif isinstance(value, betterproto2.Message):
         yield from unknown_parts(value, field.message(), path)
 

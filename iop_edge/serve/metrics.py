@@ -69,7 +69,7 @@ def _of_refreshes(counters: Counters) -> Iterator[Metric]:
             for (mode, status, rule), count in sorted(counters.refreshes.items())
         ),
     )
-    yield _gauge("last_apply_successful", "1: the last apply was applied.", counters.last_apply_succeeded)
+    yield _gauge("last_apply_successful", "1: the last apply succeeded.", counters.last_apply_succeeded)
     yield _gauge("last_apply_timestamp_seconds", "When the last apply ended; 0: none did.", counters.last_apply_at)
     yield _gauge(
         "last_apply_success_timestamp_seconds",

@@ -187,7 +187,7 @@ def test_duplicate_key_is_found_and_names_the_first_line(
 ) -> None:
     outcome = decoded(text, parser)
     assert found(text, parser) == [place]
-    assert f"in line {1 if place[2] != 4 else 2}" in outcome.findings[0].message
+    assert f"on line {1 if place[2] != 4 else 2}" in outcome.findings[0].message
 
 
 @both_parsers

@@ -132,7 +132,7 @@ def test_live_only_says_why_a_live_part_that_is_not_valid_alone_is_not_applied(m
         assert (result.status, result.committed) == (Status.RESTART_REQUIRED, False)
         assert result.pending == result.changes
         assert [warning.rule for warning in result.warnings] == ["ref.unknown"]
-        assert result.warnings[0].message.startswith("the live part is not valid alone: ")
+        assert result.warnings[0].message.startswith("the live part is not valid on its own: ")
         bench.assert_nothing_changed()
 
     run(scenario())

@@ -7,7 +7,7 @@ import pytest
 
 from iop_edge.config.marks import UNRESOLVED, Sourced
 from iop_edge.payload import UnknownNodeError, node_payload, payload_tree, payload_trees
-from iop_edge.refresh.classes import refresh_class
+from iop_edge.refresh.plan import refresh_class
 from iop_edge.schema import table
 from iop_edge.schema.values import Tree
 from iop_pb.iop.config.v1 import HealthMode, LifecycleCapability, ProtocolProfile

@@ -60,8 +60,8 @@ def test_a_type_is_told_in_words(path: str, type_: str) -> None:
         ("nodes[].providers[].adapter", "names an adapter"),
         ("models[].providers[].id", "names a provider"),
         ("nodes[].providers[].models", "items: 1 or more"),
-        ("nodes[].providers[].models", "no item twice"),
-        ("nodes[].adapters[].headers", "keys are the same when they differ only in case"),
+        ("nodes[].providers[].models", "no duplicate items"),
+        ("nodes[].adapters[].headers", "keys are case-insensitive"),
         ("nodes[].adapters[].base_url", "an absolute http or https URL"),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_constraint_is_told(path: str, constraint: str) -> None:
         ("models[].providers", "an item may be written as its `id` alone"),
         ("nodes[].providers[].health", "it may be written as its `mode` alone"),
         ("nodes[].adapters[].protocol_profile", 'a word may be written in any case, and with "-" for "_"'),
-        ("nodes[].providers[].lifecycle_capabilities", "the order of the items means nothing"),
+        ("nodes[].providers[].lifecycle_capabilities", "the order of the items does not matter"),
     ],
 )
 def test_another_way_to_write_a_value_is_told(path: str, form: str) -> None:
