@@ -132,6 +132,10 @@ class Report:
         """Whether the config is valid. Warnings do not count."""
         return not self.total
 
+    def __reduce__(self) -> "tuple[type[Report], tuple[object, ...]]":
+        # A mapping proxy, as the excerpts are, can be neither copied nor pickled.
+        return type(self), (self.violations, self.warnings, self.total, dict(self.excerpts))
+
 
 class ConfigError(ValueError):
     """A config that cannot be used, with every reason (CFG-04)."""
@@ -155,7 +159,18 @@ class ConfigError(ValueError):
         return "\n".join((*lines, *unlisted(self.total, len(self.violations))))
 
 
-class EdgeError(Exception):
+class PortableError(Exception):
+    """An error that can be copied and pickled, and so cross process boundaries, whatever its constructor takes."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...], dict[str, object]]:
+        return _bare, (type(self), *self.args), self.__dict__
+
+
+def _bare(kind: type[PortableError], *arguments: object) -> PortableError:
+    return kind.__new__(kind, *arguments)
+
+
+class EdgeError(PortableError):
     """A fault of the running system rather than of a config: an address that is taken, a peer that does not answer."""
 
 

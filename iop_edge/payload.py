@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.errors import PortableError
 from iop_edge.ids import NodeId
 from iop_edge.schema import table
 from iop_edge.schema.values import ReadTree, ReferenceTree, Tree, below
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PAYLOAD: Final = table.message("NodeConfigPayload")
 
 
-class UnknownNodeError(LookupError):
+class UnknownNodeError(PortableError, LookupError):
     """A Node that the config does not have."""
 
     def __init__(self, node_id: str) -> None:

@@ -161,6 +161,7 @@ class Edge:
 
         Raises:
             EdgeError: the Edge is stopping.
+            ValueError: `expected_revision` or `confirm_within_ms` is not a whole number of at least 0.
         """
         options = RefreshOptions(expected_revision, expected_candidate, live_only, require_all, confirm_within_ms)
         load = (lambda: candidate) if isinstance(candidate, Snapshot) else candidate

@@ -71,6 +71,9 @@ class RefreshOptions:
         live_only: apply the live part of a candidate that needs a restart.
         require_all: reject the candidate if an affected Node is unreachable.
         confirm_within_ms: revert after this many milliseconds unless the new revision is confirmed; 0: keep it.
+
+    Raises:
+        ValueError: a number is not a whole number of at least 0.
     """
 
     expected_revision: int | None = None
@@ -78,6 +81,14 @@ class RefreshOptions:
     live_only: bool = False
     require_all: bool = False
     confirm_within_ms: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a number that would only be found out after the commit (REF-08)."""
+        for name in ("expected_revision", "confirm_within_ms"):
+            value: object = getattr(self, name)
+            is_unset = value is None and name == "expected_revision"
+            if not is_unset and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+                raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ class MemoryStore:
     def history(self, limit: int = DEFAULT_LIMIT) -> tuple[Attempt, ...]:
         """Return the attempts, the newest first."""
         with self._lock:
-            return tuple(self._attempts[::-1][:limit])
+            return tuple(self._attempts[::-1][: max(limit, 0)])
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""

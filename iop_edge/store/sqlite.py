@@ -111,7 +111,7 @@ class SqliteStore:
 
     def applied(self, revision: int) -> Applied | None:
         """Return the config of a revision, or None if there is none."""
-        return self._one_applied("WHERE revision = ?", min(revision, _MAX_INTEGER))
+        return self._one_applied("WHERE revision = ?", _storable(revision))
 
     def record(self, attempt: Attempt, applied: Applied | None = None) -> Attempt:
         """Keep an attempt and the config that it applied, in one transaction.
@@ -135,7 +135,7 @@ class SqliteStore:
         """Return the attempts, the newest first."""
         with self._lock, self._faults():
             query = f"SELECT id, {_COLUMNS} FROM attempt ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants
-            return tuple(_attempt_of(row) for row in self._db.execute(query, (limit,)))
+            return tuple(_attempt_of(row) for row in self._db.execute(query, (_storable(limit),)))
 
     def close(self) -> None:
         """Close the file. It may be closed twice."""
@@ -200,6 +200,11 @@ class SqliteStore:
             yield
         except sqlite3.Error as error:
             raise EdgeError(f"the history {self.path} cannot be used: {error}") from None
+
+
+def _storable(number: int) -> int:
+    """Return the nearest number that SQLite can compare with; it has no negative ones here."""
+    return min(max(number, 0), _MAX_INTEGER)
 
 
 def _create_private(path: Path) -> None:

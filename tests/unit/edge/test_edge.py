@@ -2,6 +2,7 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,29 @@ def test_an_apply_reaches_the_nodes_and_the_pool(house: House) -> None:
             status = await edge.status()
             assert [(node.in_sync, node.revision) for node in status.nodes] == [(True, 2), (True, 2)]
             assert [provider.capacity for provider in status.providers] == [2, 2]
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-08")
+@pytest.mark.parametrize("keyword", ["confirm_within_ms", "expected_revision"])
+@pytest.mark.parametrize("value", [-1, 1.5, float("nan"), True, "5m"])
+def test_a_number_that_is_none_is_refused_before_anything_changes(house: House, keyword: str, value: Any) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        async with started(house) as edge:
+            refreshes = (
+                edge.refresh(candidate(house, "a", capacity=2), **{keyword: value}),
+                edge.reload(**{keyword: value}),
+                edge.rollback(1, **{keyword: value}),
+            )
+            for refresh in refreshes:
+                with pytest.raises(ValueError, match=keyword):
+                    await refresh
+            assert edge.revision == 1
+            assert len(await edge.history()) == 1
+            assert (await edge.refresh(candidate(house, "a", capacity=2))).committed
 
     run(scenario())
 

@@ -265,3 +265,16 @@ def test_the_newest_confirmed_config_is_kept_however_many_wait_for_that(small: S
     small.confirm(8)
     small.record(ATTEMPT, Applied(9, "", ""))
     assert small.applied(2) is None
+
+
+@pytest.mark.parametrize(("limit", "listed"), [(-(2**70), 0), (-1, 0), (0, 0), (1, 1), (2**63, 2), (2**70, 2)])
+def test_every_store_takes_any_whole_number_for_a_limit(store: Store, limit: int, listed: int) -> None:
+    store.record(ATTEMPT)
+    store.record(ATTEMPT)
+    assert len(store.history(limit)) == listed
+
+
+@pytest.mark.parametrize("revision", [-(2**70), -1, 0, 2**63, 2**70])
+def test_every_store_has_no_config_of_a_number_that_no_revision_has(store: Store, revision: int) -> None:
+    store.record(ATTEMPT, Applied(1, "aa", "edge: {id: one}"))
+    assert store.applied(revision) is None
