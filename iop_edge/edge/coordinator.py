@@ -204,12 +204,13 @@ class Coordinator:
         kept = {node for node, report in reports.items() if report.outcome not in _MAY_HAVE_TAKEN}
         taken = set(affected) - kept
         self._fleet.set_desired({node: desired[node] for node in kept})
+        told = {NodeId(report.node_id): report for report in result.reports}
         back = await self._fleet.put_back({node: desired[node] for node in taken}) if taken else {}
         return replace(
             result,
             committed=False,
             revision_after=result.revision_before,
-            reports=tuple({**reports, **back}.values()),
+            reports=tuple({**told, **back}.values()),
         )
 
     async def _record(

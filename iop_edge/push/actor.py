@@ -28,7 +28,7 @@ from iop_edge.transport.reload import ReloadedContext
 
 _log = logging.getLogger(__name__)
 
-_TAKEN: Final = (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
+_TAKEN: Final = (NodeOutcome.CHECKED, NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
 _MAX_DOUBLINGS: Final = 16
 
 
@@ -66,6 +66,7 @@ class NodeActor:
         self._generation = Generation(0)
         self._failures = 0
         self._checked_tag = b""
+        self._is_sent = False
         self._refused_tag = b""
         self._refusal = ""
         self._node_instance = ""
@@ -97,6 +98,8 @@ class NodeActor:
         """
         await self._tried.wait()
         async with self._exchange_lock:
+            self._checked_tag = b""  # an older check says nothing of the Node as it is now
+            self._is_sent = False
             try:
                 answer = await self._exchange(Mode.DRY_RUN, desired)
             except SessionError as fault:
@@ -110,21 +113,25 @@ class NodeActor:
         """Make a payload the desired one and have the Node run it."""
         async with self._exchange_lock:
             self._desired = desired
+            self._is_sent = False
             was_checked = self._checked_tag == desired.encoded.tag
-            link = self._link
+            self._checked_tag = b""
             try:
                 answer = await self._exchange(Mode.APPLY, desired)
             except SessionError as fault:
                 self._wake.set()
-                is_lost = link is not None or was_checked
+                is_lost = self._is_sent or was_checked
                 return self._report(NodeOutcome.UNKNOWN if is_lost else NodeOutcome.UNREACHABLE, fault.reason)
         return self._report(answer.outcome, answer.reason)
 
-    async def put_back(self, desired: Desired) -> NodeReport:
-        """Make the old payload the desired one again and have the Node run it."""
+    async def put_back(self, desired: Desired) -> NodeReport | None:
+        """Make the old payload the desired one again and have the Node run it. None: it never got the new one."""
         async with self._exchange_lock:
             self._desired = desired
+            runs_new = self._link is not None and self._link.running.payload_hash != desired.encoded.tag
         self._wake.set()
+        if not (self._is_sent or runs_new):
+            return None
         await self._tried.wait()
         async with self._exchange_lock:
             try:
@@ -227,6 +234,7 @@ class NodeActor:
 
     async def _push(self, link: Link, mode: Mode, desired: Desired) -> Answer:
         self._generation = Generation(self._generation + 1)
+        self._is_sent = self._is_sent or mode is Mode.APPLY
         clock = self._context.clock
         begin = clock.monotonic()
         outcome = None

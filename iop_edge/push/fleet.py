@@ -27,7 +27,7 @@ from iop_edge.refresh.result import NodeReport
 _log = logging.getLogger(__name__)
 
 _News = TypeVar("_News")
-_Step = Callable[[NodeActor, Desired], Awaitable[NodeReport]]
+_Step = Callable[[NodeActor, Desired], Awaitable[NodeReport | None]]
 
 
 class Fleet:
@@ -83,7 +83,7 @@ class Fleet:
     async def check(self, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
         """Ask each of these Nodes whether it would take its payload; nothing changes (PSH-03).
 
-        Outcomes: `committed` (it would), `unchanged`, `rejected`, `restart_required`, `unreachable`.
+        Outcomes: `checked` (it would), `unchanged`, `rejected`, `restart_required`, `unreachable`.
         """
         return await self._all(NodeActor.check, desired)
 
@@ -98,7 +98,8 @@ class Fleet:
     async def put_back(self, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
         """Make these old payloads the desired ones again and push them with a higher generation (PSH-03).
 
-        Outcomes: `rolled_back`, `rollback_failed` (converged later).
+        Outcomes: `rolled_back`, `rollback_failed` (converged later). A Node that was not sent its new payload since its
+        last check has nothing to put back, and no report.
         """
         return await self._all(NodeActor.put_back, desired)
 
@@ -120,7 +121,7 @@ class Fleet:
     async def _all(self, step: _Step, desired: Mapping[NodeId, Desired]) -> dict[NodeId, NodeReport]:
         node_ids = sorted(desired)
         reports = await asyncio.gather(*(step(self._actors[node_id], desired[node_id]) for node_id in node_ids))
-        return dict(zip(node_ids, reports, strict=True))
+        return {node_id: report for node_id, report in zip(node_ids, reports, strict=True) if report}
 
 
 def _guarded(listener: Callable[[NodeId, _News], None] | None) -> Callable[[NodeId, _News], None]:

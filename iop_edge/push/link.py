@@ -101,7 +101,7 @@ class SessionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a push: `committed`, `unchanged`, `restart_required` or `rejected`, and why."""
+    """The answer to a push, and why: `checked` or `committed`, `unchanged`, `restart_required` or `rejected`."""
 
     outcome: NodeOutcome
     reason: str = ""
@@ -226,6 +226,8 @@ class Link:
             if mode is Mode.DRY_RUN:
                 return Answer(NodeOutcome.REJECTED, _NO_OUTCOME)
             raise _contradiction(_NO_OUTCOME)
+        if mode is Mode.DRY_RUN and outcome is NodeOutcome.COMMITTED:
+            outcome = NodeOutcome.CHECKED
         taken = outcome in (NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED)
         if taken and mode is Mode.APPLY and self.running.payload_hash != desired.encoded.tag:
             raise _contradiction("the Node reports that it took the payload, but runs another")

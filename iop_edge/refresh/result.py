@@ -38,8 +38,9 @@ class ChangeKind(StrEnum):
 
 
 class NodeOutcome(StrEnum):
-    """How a refresh ended at one Node (PSH-03)."""
+    """How a refresh ended at one Node (PSH-03). `checked`: it would take its payload, and was sent nothing else."""
 
+    CHECKED = "checked"
     COMMITTED = "committed"
     UNCHANGED = "unchanged"
     REJECTED = "rejected"

@@ -71,7 +71,7 @@ LIVE_DRY_RUN: Final = RefreshResult(
     changed_nodes=("gpu-a",),
     changed_providers=("gpu-a-qwen",),
     changed_models=("m", "m2"),
-    reports=(NodeReport("gpu-a", NodeOutcome.COMMITTED, generation=7),),
+    reports=(NodeReport("gpu-a", NodeOutcome.CHECKED, generation=7),),
 )
 LIVE_APPLY: Final = RefreshResult(
     status=Status.APPLIED,

@@ -12,7 +12,7 @@ from iop_edge.refresh.result import Mode, NodeOutcome, RefreshResult, Status
 from tests.support import run
 from tests.unit.edge.scripted import Bench, config
 
-CHECKS = [NodeOutcome.COMMITTED, NodeOutcome.REJECTED, NodeOutcome.RESTART_REQUIRED, NodeOutcome.UNREACHABLE]
+CHECKS = [NodeOutcome.CHECKED, NodeOutcome.REJECTED, NodeOutcome.RESTART_REQUIRED, NodeOutcome.UNREACHABLE]
 COMMITS = [*CHECKS, NodeOutcome.UNKNOWN, NodeOutcome.UNCHANGED]
 
 trees = st.builds(

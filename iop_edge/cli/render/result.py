@@ -17,7 +17,7 @@ _STATUS_PAINT: Final = {Status.APPLIED: Paint.GOOD, Status.RESTART_REQUIRED: Pai
 _CLASS_PAINT: Final = {RefreshClass.LIVE: Paint.GOOD, RefreshClass.RESTART: Paint.CAUTION}
 _LONGEST_VALUE: Final = 120
 _HISTORY_HEADER: Final = ("ID", "TIME", "ACTOR", "TRIGGER", "STATUS", "COMMITTED", "REVISION", "CHANGED")
-_GOOD_OUTCOMES: Final = frozenset({NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED})
+_GOOD_OUTCOMES: Final = frozenset({NodeOutcome.CHECKED, NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED})
 
 
 def refresh_text(result: RefreshResult, style: Style) -> str:
@@ -96,15 +96,17 @@ def _body(result: RefreshResult, style: Style) -> Iterator[str]:
         yield "pending until a restart:"
         yield from change_lines(result.pending, style)
     if result.reports:
-        yield from table(
-            ("NODE", "OUTCOME", "GENERATION", "REASON"), [_report(report) for report in result.reports], style
-        )
+        rows = [_report(report, result.mode) for report in result.reports]
+        yield from table(("NODE", "OUTCOME", "GENERATION", "REASON"), rows, style)
 
 
-def _report(report: NodeReport) -> tuple[str, tuple[str, Paint], str, str]:
+def _report(report: NodeReport, mode: Mode) -> tuple[str, tuple[str, Paint], str, str]:
     paint = Paint.GOOD if report.outcome in _GOOD_OUTCOMES else Paint.BAD
     generation = str(report.generation) if report.generation else NO_NUMBER
-    return report.node_id, (str(report.outcome).replace("_", " "), paint), generation, report.reason
+    outcome = str(report.outcome).replace("_", " ")
+    if report.outcome is NodeOutcome.CHECKED and mode is Mode.DRY_RUN:
+        outcome = "would commit"
+    return report.node_id, (outcome, paint), generation, report.reason
 
 
 def history_text(attempts: Sequence[Attempt], style: Style) -> str:

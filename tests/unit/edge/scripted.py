@@ -36,7 +36,7 @@ _TAKES = (NodeOutcome.COMMITTED, NodeOutcome.UNKNOWN)
 class ScriptedNode:
     """One Node: how it answers, and what it runs. `unknown` takes the payload and loses the answer."""
 
-    check: NodeOutcome = NodeOutcome.COMMITTED
+    check: NodeOutcome = NodeOutcome.CHECKED
     commit: NodeOutcome = NodeOutcome.COMMITTED
     put_back: NodeOutcome = NodeOutcome.ROLLED_BACK
     runs: bytes = b""

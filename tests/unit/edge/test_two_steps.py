@@ -6,7 +6,7 @@ import pytest
 
 from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
-from iop_edge.refresh.result import Attempt, Mode, NodeOutcome, Status, Trigger
+from iop_edge.refresh.result import Attempt, Mode, NodeOutcome, NodeReport, Status, Trigger
 from iop_edge.store.history import Applied, MemoryStore
 from iop_edge.store.sqlite import SqliteStore
 from tests import trees
@@ -55,7 +55,7 @@ def test_a_dry_run_asks_the_nodes_and_commits_nothing() -> None:
     async def scenario() -> None:
         bench = Bench.of(config())
         result = await bench.refresh(config(concurrency=4), Mode.DRY_RUN)
-        assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.COMMITTED}
+        assert outcomes(result) == {"a": NodeOutcome.CHECKED, "b": NodeOutcome.CHECKED}
         assert bench.fleet["a"].asked == bench.fleet["b"].asked == ["check"]
         bench.assert_nothing_changed()
 
@@ -72,7 +72,7 @@ def test_one_node_that_refuses_the_check_rejects_the_candidate_everywhere(mode: 
         result = await bench.refresh(config(concurrency=4), mode)
         assert (result.status, result.committed) == (Status.REJECTED, False)
         assert [(v.rule, v.path) for v in result.violations] == [("node.rejected", "nodes[b]")]
-        assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.REJECTED}
+        assert outcomes(result) == {"a": NodeOutcome.CHECKED, "b": NodeOutcome.REJECTED}
         assert bench.fleet["a"].asked == ["check"]
         bench.assert_nothing_changed()
 
@@ -142,6 +142,25 @@ def test_a_disk_that_is_really_full_rejects_the_apply_and_room_on_it_lets_the_ne
 
 
 @pytest.mark.contract("PSH-03")
+def test_an_apply_that_fails_before_a_node_was_sent_anything_reports_it_as_checked() -> None:
+    async def scenario() -> None:
+        bench = Bench.of(config())
+
+        async def nothing_to_put_back(_: Any) -> dict[NodeId, NodeReport]:
+            return {}
+
+        async def fail(_: Any) -> Any:
+            raise RuntimeError
+
+        bench.fleet.put_back = nothing_to_put_back  # type: ignore[method-assign, assignment]
+        bench.fleet.commit = fail  # type: ignore[method-assign, assignment]
+        result = await bench.refresh(config(concurrency=4))
+        assert (result.status, set(outcomes(result).values())) == (Status.REJECTED, {NodeOutcome.CHECKED})
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
 @pytest.mark.parametrize("stage", ["check", "commit"])
 def test_a_node_that_needs_a_restart_makes_the_whole_result_so(stage: str) -> None:
     async def scenario() -> None:
@@ -163,7 +182,8 @@ def test_a_node_that_is_away_blocks_nobody_and_is_to_have_the_new_payload(mode: 
         bench.fleet["b"].check = bench.fleet["b"].commit = NodeOutcome.UNREACHABLE
         result = await bench.refresh(config(concurrency=4), mode)
         assert result.status is Status.APPLIED
-        assert outcomes(result) == {"a": NodeOutcome.COMMITTED, "b": NodeOutcome.UNREACHABLE}
+        done = NodeOutcome.CHECKED if mode is Mode.DRY_RUN else NodeOutcome.COMMITTED
+        assert outcomes(result) == {"a": done, "b": NodeOutcome.UNREACHABLE}
         wanted = bench.fleet["b"].desired
         assert wanted is not None
         assert wanted.encoded == bench.coordinator.running.desired[NodeId("b")].encoded
@@ -175,7 +195,7 @@ def test_a_node_that_is_away_blocks_nobody_and_is_to_have_the_new_payload(mode: 
 @pytest.mark.contract("REF-05")
 @pytest.mark.parametrize(
     ("check", "commit"),
-    [(NodeOutcome.UNREACHABLE,) * 2, (NodeOutcome.COMMITTED, NodeOutcome.UNKNOWN)],
+    [(NodeOutcome.UNREACHABLE,) * 2, (NodeOutcome.CHECKED, NodeOutcome.UNKNOWN)],
     ids=["away", "lost between check and commit"],
 )
 def test_a_node_that_is_away_rejects_where_all_are_required(check: NodeOutcome, commit: NodeOutcome) -> None:

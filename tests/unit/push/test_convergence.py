@@ -334,7 +334,7 @@ def test_each_push_is_told_of_with_its_end_and_its_time() -> None:
             await watcher.in_sync(2, "a")
         committed = ("a", Pushed(Mode.APPLY, NodeOutcome.COMMITTED, 1))
         assert watcher.pushed == [
-            ("a", Pushed(Mode.DRY_RUN, NodeOutcome.COMMITTED, 1)),
+            ("a", Pushed(Mode.DRY_RUN, NodeOutcome.CHECKED, 1)),
             committed,
             ("a", Pushed(Mode.APPLY, None, 1)),
             committed,

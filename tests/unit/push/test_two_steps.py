@@ -71,7 +71,7 @@ def test_check_asks_and_changes_nothing() -> None:
         async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
             await watcher.in_sync(1, "a")
             report = await one(edge.check, 2)
-            assert report == NodeReport("a", NodeOutcome.COMMITTED, "", 1)
+            assert report == NodeReport("a", NodeOutcome.CHECKED, "", 1)
             assert a.node.commits == [1]
             assert edge.states()[A].in_sync
             assert edge.states()[A].revision == 1
@@ -118,12 +118,24 @@ def test_put_back_runs_the_old_payload_with_a_higher_generation() -> None:
     run(scenario())
 
 
-def test_put_back_of_a_node_that_runs_the_old_payload_still_is_rolled_back() -> None:
+def test_put_back_of_a_node_that_was_sent_nothing_has_no_report() -> None:
     async def scenario() -> None:
         async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
             await watcher.in_sync(1, "a")
-            assert (await one(edge.put_back, 1)).outcome is NodeOutcome.ROLLED_BACK
+            await one(edge.check, 2)
+            assert await edge.put_back(all_desired(1, "a")) == {}
             assert a.node.commits == [1]
+
+    run(scenario())
+
+
+def test_put_back_of_a_node_that_ran_the_new_payload_already_is_rolled_back() -> None:
+    async def scenario() -> None:
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(2, "a")) as (edge, watcher):
+            await watcher.in_sync(2, "a")
+            assert (await one(edge.commit, 2)).outcome is NodeOutcome.UNCHANGED
+            assert (await one(edge.put_back, 1)).outcome is NodeOutcome.ROLLED_BACK
+            assert a.node.commits == [2, 1]
 
     run(scenario())
 
@@ -195,7 +207,7 @@ def test_node_that_refuses_only_the_commit_is_diverged_until_it_is_put_back() ->
         async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, watcher):
             await watcher.in_sync(1, "a")
             refuse(NodeConfigRefreshOutcome.REJECTED, a, commits_only=True)
-            assert (await one(edge.check, 2)).outcome is NodeOutcome.COMMITTED
+            assert (await one(edge.check, 2)).outcome is NodeOutcome.CHECKED
             assert (await one(edge.commit, 2)).outcome is NodeOutcome.REJECTED
             state = edge.states()[A]
             assert (state.connection, state.in_sync, state.revision) == (NodeConnection.DIVERGED, False, 1)
@@ -226,9 +238,9 @@ def test_unreachable_node_is_reported_at_once_and_converged_when_it_is_back() ->
             wanted = all_desired(1, "a", "b")
             async with fleet(a.target(), b.target(), wanted=wanted, pace=patient(sleeper)) as (edge, watcher):
                 await watcher.in_sync(1, "a")
-                for step in (edge.check, edge.commit):
+                for step, done in ((edge.check, NodeOutcome.CHECKED), (edge.commit, NodeOutcome.COMMITTED)):
                     reports = await step(all_desired(2, "a", "b"))
-                    assert reports[A].outcome is NodeOutcome.COMMITTED
+                    assert reports[A].outcome is done
                     assert reports[B].outcome is NodeOutcome.UNREACHABLE
                     assert reports[B].reason == "cannot connect: Connection refused"
                     assert reports[B].generation == 0
@@ -285,7 +297,7 @@ def test_node_that_is_lost_between_check_and_commit_is_unknown() -> None:
             fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (edge, watcher),
         ):
             await watcher.in_sync(1, "a")
-            assert (await one(edge.check, 2)).outcome is NodeOutcome.COMMITTED
+            assert (await one(edge.check, 2)).outcome is NodeOutcome.CHECKED
             await a.stop()
             await watcher.connection("a", NodeConnection.UNREACHABLE)
             assert (await one(edge.commit, 2)).outcome is NodeOutcome.UNKNOWN
@@ -293,6 +305,25 @@ def test_node_that_is_lost_between_check_and_commit_is_unknown() -> None:
             await a.start()
             await sleeper.wake()
             await watcher.in_sync(3, "a")
+
+    run(scenario())
+
+
+def test_a_node_that_was_lost_before_its_last_check_got_nothing_whatever_an_older_check_said() -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        async with (
+            station("a") as a,
+            fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (edge, watcher),
+        ):
+            await watcher.in_sync(1, "a")
+            assert (await one(edge.check, 2)).outcome is NodeOutcome.CHECKED
+            await a.stop()
+            await watcher.connection("a", NodeConnection.UNREACHABLE)
+            await sleeper.wake()
+            assert (await one(edge.check, 2)).outcome is NodeOutcome.UNREACHABLE
+            assert (await one(edge.commit, 2)).outcome is NodeOutcome.UNREACHABLE
+            assert await edge.put_back(all_desired(1, "a")) == {}
 
     run(scenario())
 
@@ -324,7 +355,7 @@ def test_put_back_of_a_lost_node_waits_for_one_try_and_is_converged_later() -> N
 def test_check_waits_for_a_node_that_is_being_dialled() -> None:
     async def scenario() -> None:
         async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a")) as (edge, _):
-            assert (await one(edge.check, 2)).outcome is NodeOutcome.COMMITTED
+            assert (await one(edge.check, 2)).outcome is NodeOutcome.CHECKED
             assert edge.states()[A].in_sync
 
     run(scenario())
@@ -336,7 +367,7 @@ def test_node_that_flaps_between_check_and_commit_is_asked_again() -> None:
             await watcher.in_sync(1, "a")
             a.cut()
             await watcher.until(lambda: not watcher.states["a"].in_sync)
-            assert (await one(edge.check, 2)).outcome is NodeOutcome.COMMITTED
+            assert (await one(edge.check, 2)).outcome is NodeOutcome.CHECKED
 
     run(scenario())
 

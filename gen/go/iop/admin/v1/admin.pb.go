@@ -251,7 +251,7 @@ type NodeOutcome int32
 const (
 	// Unspecified.
 	NodeOutcome_NODE_OUTCOME_UNSPECIFIED NodeOutcome = 0
-	// It runs the new payload or, for a dry run, would.
+	// It runs the new payload.
 	NodeOutcome_NODE_OUTCOME_COMMITTED NodeOutcome = 1
 	// It already ran this payload.
 	NodeOutcome_NODE_OUTCOME_UNCHANGED NodeOutcome = 2
@@ -267,6 +267,8 @@ const (
 	NodeOutcome_NODE_OUTCOME_ROLLED_BACK NodeOutcome = 7
 	// It could not be put back; it receives the previous payload when it returns.
 	NodeOutcome_NODE_OUTCOME_ROLLBACK_FAILED NodeOutcome = 8
+	// It would run the payload, and was not told to: this was a dry run, or another Node refused.
+	NodeOutcome_NODE_OUTCOME_CHECKED NodeOutcome = 9
 )
 
 // Enum value maps for NodeOutcome.
@@ -281,6 +283,7 @@ var (
 		6: "NODE_OUTCOME_UNKNOWN",
 		7: "NODE_OUTCOME_ROLLED_BACK",
 		8: "NODE_OUTCOME_ROLLBACK_FAILED",
+		9: "NODE_OUTCOME_CHECKED",
 	}
 	NodeOutcome_value = map[string]int32{
 		"NODE_OUTCOME_UNSPECIFIED":      0,
@@ -292,6 +295,7 @@ var (
 		"NODE_OUTCOME_UNKNOWN":          6,
 		"NODE_OUTCOME_ROLLED_BACK":      7,
 		"NODE_OUTCOME_ROLLBACK_FAILED":  8,
+		"NODE_OUTCOME_CHECKED":          9,
 	}
 )
 
@@ -2957,7 +2961,7 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x17CHANGE_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11CHANGE_KIND_ADDED\x10\x01\x12\x17\n" +
 	"\x13CHANGE_KIND_REMOVED\x10\x02\x12\x18\n" +
-	"\x14CHANGE_KIND_MODIFIED\x10\x03*\x99\x02\n" +
+	"\x14CHANGE_KIND_MODIFIED\x10\x03*\xb3\x02\n" +
 	"\vNodeOutcome\x12\x1c\n" +
 	"\x18NODE_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16NODE_OUTCOME_COMMITTED\x10\x01\x12\x1a\n" +
@@ -2967,7 +2971,8 @@ const file_iop_admin_v1_admin_proto_rawDesc = "" +
 	"\x18NODE_OUTCOME_UNREACHABLE\x10\x05\x12\x18\n" +
 	"\x14NODE_OUTCOME_UNKNOWN\x10\x06\x12\x1c\n" +
 	"\x18NODE_OUTCOME_ROLLED_BACK\x10\a\x12 \n" +
-	"\x1cNODE_OUTCOME_ROLLBACK_FAILED\x10\b*\xcc\x01\n" +
+	"\x1cNODE_OUTCOME_ROLLBACK_FAILED\x10\b\x12\x18\n" +
+	"\x14NODE_OUTCOME_CHECKED\x10\t*\xcc\x01\n" +
 	"\x0eNodeConnection\x12\x1f\n" +
 	"\x1bNODE_CONNECTION_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aNODE_CONNECTION_CONNECTING\x10\x01\x12\x1d\n" +

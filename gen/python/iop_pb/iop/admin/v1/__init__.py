@@ -252,7 +252,7 @@ class NodeOutcome(betterproto2.Enum):
 
     COMMITTED = 1
     """
-    It runs the new payload or, for a dry run, would.
+    It runs the new payload.
     """
 
     UNCHANGED = 2
@@ -290,6 +290,11 @@ class NodeOutcome(betterproto2.Enum):
     It could not be put back; it receives the previous payload when it returns.
     """
 
+    CHECKED = 9
+    """
+    It would run the payload, and was not told to: this was a dry run, or another Node refused.
+    """
+
     @classmethod
     def betterproto_value_to_renamed_proto_names(cls) -> dict[int, str]:
         return {
@@ -302,6 +307,7 @@ class NodeOutcome(betterproto2.Enum):
             6: "NODE_OUTCOME_UNKNOWN",
             7: "NODE_OUTCOME_ROLLED_BACK",
             8: "NODE_OUTCOME_ROLLBACK_FAILED",
+            9: "NODE_OUTCOME_CHECKED",
         }
 
     @classmethod
@@ -316,6 +322,7 @@ class NodeOutcome(betterproto2.Enum):
             "NODE_OUTCOME_UNKNOWN": 6,
             "NODE_OUTCOME_ROLLED_BACK": 7,
             "NODE_OUTCOME_ROLLBACK_FAILED": 8,
+            "NODE_OUTCOME_CHECKED": 9,
         }
 
 
