@@ -54,7 +54,7 @@ def _message_check(message: Message) -> _Check:
     containers = {name: _container_check(field) for name, field in fields.items() if not field.is_scalar}
 
     def check_message(run: _Run, tree: Tree, trail: Trail) -> None:
-        if not needed <= tree.keys():
+        if needed and not tree.keys() >= needed:
             _find_missing(run, tree, trail, message)
         for name, value in tree.items():
             kind = value.__class__

@@ -55,7 +55,7 @@ def decode(source: Source, limits: Limits = DEFAULT_LIMITS, parser: ParserFactor
     """Decode a file. Whatever is in it, the outcome is a tree or findings, in bounded time and memory (CFG-10)."""
     findings = Findings()
     tree = None
-    referring: set[str] = set()
+    referring: set[Field] = set()
     try:
         check_bytes(source, limits, findings)
         events = EventReader(parser(without_bom(source.data)).get_event, findings, limits)
@@ -74,6 +74,7 @@ class _Slot:
     Attributes:
         name: the field's name.
         field: the field.
+        owner: the field in the schema: that of the list or map, if this is the slot of an item.
         item: the slot of one item of a list or map.
         opening: the class of the event that begins the usual form of its value.
         read: returns the value that such an event begins.
@@ -83,6 +84,7 @@ class _Slot:
 
     name: str
     field: Field
+    owner: Field
     item: "_Slot | None"
     opening: type[Any]
     read: "Callable[[_Decoder, Event, _Slot, Trail], Any]"
@@ -106,7 +108,7 @@ class _Plan:
 class _Decoder(MappingReader):
     """Decodes one file."""
 
-    def __init__(self, source: Source, events: EventReader, findings: Findings, referring: set[str]) -> None:
+    def __init__(self, source: Source, events: EventReader, findings: Findings, referring: set[Field]) -> None:
         super().__init__(events, findings)
         self._referring = referring
         self._base_dir = source.base_dir
@@ -267,7 +269,7 @@ class _Decoder(MappingReader):
         """Return the value of a scalar that is not null; with a reference in it, it is left for later (CFG-06)."""
         text = event.value
         if holds_reference(text):
-            self._referring.add(slot.name)
+            self._referring.add(slot.owner)
             return Sourced(text, UNRESOLVED, self._base_dir)
         if text == REDACTED:
             message = "this stands for a secret; it is not a value"
@@ -329,7 +331,7 @@ class _Decoder(MappingReader):
         for key, first in self.entries(trail, {}, CASELESS_KEYS if slot.field.caseless_keys else MAP_KEYS):
             here = (trail, key.value, True)
             if "${" in key.value:  # where it is refused
-                self._referring.add(slot.name)
+                self._referring.add(slot.owner)
             value = self._value(first, item, here)
             if value is self._null and ":" in key.value:  # it has run into its value, which may be a secret
                 shown, hint = map_key_trail(trail, key.value), "write a space after the colon"
@@ -403,10 +405,10 @@ class _Decoder(MappingReader):
 def _plan_of(message_name: str) -> _Plan:
     """Return the plan of a message."""
     message = table.message(message_name)
-    return _Plan(message, {key: _slot(field) for key, field in message.keys.items()})
+    return _Plan(message, {key: _slot(field, field) for key, field in message.keys.items()})
 
 
-def _slot(field: Field) -> _Slot:
+def _slot(field: Field, owner: Field) -> _Slot:
     opening: type[Any] = MappingStartEvent
     read: Callable[[_Decoder, Event, _Slot, Trail], Any]
     if field.kind is Kind.MAP:
@@ -420,7 +422,8 @@ def _slot(field: Field) -> _Slot:
     return _Slot(
         field.name,
         field,
-        item=_slot(scalars.item_field(field)) if field.repeated or field.kind is Kind.MAP else None,
+        owner,
+        item=_slot(scalars.item_field(field), field) if field.repeated or field.kind is Kind.MAP else None,
         opening=opening,
         read=read,
         is_text=field.is_scalar and field.kind is Kind.STRING,

@@ -6,7 +6,7 @@ reference; a snapshot keeps them apart.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ class Resolved(NamedTuple):
     places: Sequence[Trail]
 
 
-def resolve(tree: Tree, referring: AbstractSet[str], resolver: Resolver | None, problems: Problems) -> Resolved:
+def resolve(tree: Tree, referring: frozenset[Field], resolver: Resolver | None, problems: Problems) -> Resolved:
     """Resolve the references of a tree; the tree that comes in stays as it is.
 
     Without a resolver they stay unresolved, but what is wrong with their form and place is found all the same. What
@@ -46,7 +46,7 @@ def resolve(tree: Tree, referring: AbstractSet[str], resolver: Resolver | None, 
 
     Args:
         tree: the tree.
-        referring: the names of the fields in which references stand: nothing else is looked at.
+        referring: the fields in which references stand: nothing else is looked at.
         resolver: what references resolve against.
         problems: where to record what does not resolve.
     """
@@ -123,23 +123,32 @@ def _take_apart(tree: Tree, steps: Sequence[Any], references: dict[Step, Any]) -
             below[step] = Reference(value.reference, value.base_dir)
 
 
+@lru_cache(maxsize=256)
+def _watched(message: Message, referring: frozenset[Field]) -> Mapping[str, Field]:
+    """Return the fields of a message in which references stand, and those that lead to such fields."""
+    return {
+        name: field
+        for name, field in message.fields.items()
+        if field in referring or (field.kind is Kind.MESSAGE and _watched(field.message(), referring))
+    }
+
+
 class _Run:
     """One pass over a tree. What a reference resolves to is looked up once for each field that it stands in.
 
     A message, a list or a map comes out as itself where nothing in it is to be resolved.
     """
 
-    def __init__(self, referring: AbstractSet[str], resolver: Resolver | None, problems: Problems) -> None:
+    def __init__(self, referring: frozenset[Field], resolver: Resolver | None, problems: Problems) -> None:
         self._referring = referring
         self._resolver = resolver
         self._problems = problems
         self.places: list[Trail] = []
         self._known: dict[tuple[str, str, Field], Any] = {}
-        self._on_the_way: dict[Message, Mapping[str, Field]] = {}
 
     def message(self, tree: Tree, message: Message, trail: Trail) -> Tree:
         """Return a message resolved."""
-        fields = self._watched(message)
+        fields = _watched(message, self._referring)
         resolved = tree
         for name, value in tree.items() if fields else ():
             field = fields.get(name)
@@ -151,17 +160,6 @@ class _Run:
                     resolved = dict(tree)
                 resolved[name] = new
         return resolved
-
-    def _watched(self, message: Message) -> Mapping[str, Field]:
-        """Return the fields of a message in which references stand, and those that lead to such fields."""
-        fields = self._on_the_way.get(message)
-        if fields is None:
-            fields = {name: field for name, field in message.fields.items() if self._is_watched(field)}
-            self._on_the_way[message] = fields
-        return fields
-
-    def _is_watched(self, field: Field) -> bool:
-        return bool(self._watched(field.message())) if field.kind is Kind.MESSAGE else field.name in self._referring
 
     def _value(self, value: Any, field: Field, trail: Trail) -> Any:
         kind = value.__class__

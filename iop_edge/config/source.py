@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from iop_edge.config.findings import Finding
+from iop_edge.schema.table import Field
 from iop_edge.schema.values import Tree
 
 
@@ -44,11 +45,11 @@ class Decoded:
     """A file as a tree, and what is wrong with it.
 
     `tree` is None where the file cannot be read to its end; `findings` is in order of position, and `total` counts
-    those too that it does not list. `referring` names the fields in which references, or escaped dollar signs, stand.
+    those too that it does not list. `referring` has the fields in which references, or escaped dollar signs, stand.
     """
 
     source: Source
     tree: Tree | None = field(repr=False)
     findings: list[Finding]
     total: int
-    referring: frozenset[str]
+    referring: frozenset[Field]

@@ -73,7 +73,7 @@ def present_secrets(files: ConfigFiles) -> dict[Path, str]:
     An overlay that cannot be read or breaks a rule by itself is skipped, and so is a reference that does not resolve.
     """
     layers = []
-    referring: set[str] = set()
+    referring: set[table.Field] = set()
     for source in files.overlays():
         decoded = decode(source)
         if decoded.tree is not None and not decoded.total:
@@ -81,7 +81,7 @@ def present_secrets(files: ConfigFiles) -> dict[Path, str]:
             referring |= decoded.referring
     # An overlay is not a whole config: problems of the whole mean nothing here.
     ignored = Problems()
-    merged, places = resolve(merge(layers, table.root(), ignored), referring, FileResolver(), ignored)
+    merged, places = resolve(merge(layers, table.root(), ignored), frozenset(referring), FileResolver(), ignored)
     tree, moves = normalize(merged, ignored)
     return secrets_of(tree, take_apart(tree, places, moves))
 

@@ -49,19 +49,19 @@ def _builder(name: str) -> Callable[[ReadTree], betterproto2.Message]:
     cls = message_class(name)
     fields = table.message(name).fields
     blank = vars(cls())
-    empty = [(field.name, type(blank[field.name])) for field in fields.values() if _is_container(field)]
     conversions = [
-        (field.name, conversion) for field in fields.values() if (conversion := _conversion(field)) is not None
+        (field.name, conversion, type(blank[field.name]) if _is_container(field) else None)
+        for field in fields.values()
+        if (conversion := _conversion(field)) is not None
     ]
 
     def build_message(tree: ReadTree) -> betterproto2.Message:
         values = {**blank, **tree}
-        for field, make in empty:
-            if field not in tree:
-                values[field] = make()
-        for field, convert in conversions:
+        for field, convert, make_empty in conversions:
             if field in tree:
                 values[field] = convert(tree[field])
+            elif make_empty is not None:
+                values[field] = make_empty()
         message = object.__new__(cls)
         message.__dict__ = values
         return message
