@@ -40,12 +40,13 @@ def normalize_node(node: Tree, path: Path, fill_adapter: FillAdapter, problems: 
     unnamed = [item for _, item in providers if item.get("adapter") not in names]
     for provider, instance in meant_by_type(unnamed, instances):
         provider["adapter"] = instance["name"]
-    _label(node, path, problems)
+    aliased = [tree for tree in (*instances, *(item for _, item in providers)) if tree.get("type") in _TYPES.aliases]
+    if aliased:
+        _label(node, path, problems)
+    for tree in aliased:
+        _make_canonical(tree)
     for instance in instances:
-        _make_canonical(instance)
         _fill_profile(instance)
-    for _, provider in providers:
-        _make_canonical(provider)
     return moves
 
 

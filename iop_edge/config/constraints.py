@@ -163,8 +163,9 @@ def _list_check(field: Field) -> _Check:
             noun = "item" if field.min_items == 1 else "items"
             run.fail(Rule.VALUE_MIN_ITEMS, trail, f"must have at least {field.min_items} {noun}, got {len(items)}")
         if text_format is not None:
+            is_usual = text_format.usual.fullmatch
             for index, item in enumerate(items):
-                if item.__class__ is not str or not text_format.usual.fullmatch(item):
+                if item.__class__ is not str or not is_usual(item):
                     _judge_text(run, item, field, text_format, (trail, index, False))
         if field.unique_items and len(set(items)) != len(items):
             _find_repeated_items(run, items, field, trail)

@@ -163,7 +163,8 @@ def _check_models(config: ReadTree, inventory: Inventory, problems: Problems) ->
             provider = inventory.providers.get(identity) if identity.__class__ is str else None
             if provider is not None:
                 _check_target(provider.tree, entry, here, problems)
-                _check_window(model, provider.tree, entry, here, problems)
+                if "context_size" in provider.tree:
+                    _check_window(model, provider.tree, entry, here, problems)
             elif identity.__class__ is str:
                 _report_unknown_provider(identity, to_path(here).child("id"), inventory, problems)
 
