@@ -65,3 +65,33 @@ def test_value_that_may_be_a_secret_is_hidden_and_all_else_stays(text: str, expe
     assert printed.text == expected
     assert printed.hidden == expected.count("<redacted>")
     assert "s3cr3t" not in printed.text + repr(printed)
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize(
+    "value",
+    [
+        "*s3cr3t",
+        "&s3cr3t x",
+        "!s3cr3t x",
+        "!<s3cr3t> x",
+        "!s3cr3t",
+        "&s3cr3t !s3cr3t [s3cr3t]",
+        "{&s3cr3t x: 1}",
+        "&s3cr3t ${env:X}",
+        '"s3cr3t',
+        "[s3cr3t",
+    ],
+)
+@pytest.mark.parametrize("before", ["", "edge: {id: x}\n---\n"])
+def test_what_yaml_makes_no_value_of_is_hidden_too(before: str, value: str) -> None:
+    text = f"{before}nodes:\n  - token: {value}\n    id: n\n"
+    assert "s3cr3t" not in redacted(Source("a.yaml", text.encode(), private=True)).text
+
+
+@pytest.mark.contract("CFG-08")
+@pytest.mark.parametrize(
+    "text", ["s3cr3t", "[s3cr3t]", "--- &s3cr3t\n...", "&s3cr3t {}", "*s3cr3t", "@s3cr3t", "%s3cr3t"]
+)
+def test_of_a_file_that_is_no_mapping_nothing_is_shown(text: str) -> None:
+    assert "s3cr3t" not in redacted(Source("a.yaml", text.encode())).text
