@@ -25,7 +25,7 @@ from iop_edge.schema.table import Field, Message
 from iop_edge.schema.values import REDACTED
 
 _WIDTH: Final = 100
-_ANCHOR: Final = re.compile(r"&\S*\s+")
+_ANCHOR: Final = re.compile(r"&\S*[ \t]*")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -169,8 +169,12 @@ def redacted(source: Source, limits: Limits = DEFAULT_LIMITS) -> Redacted:
     secret is read as that was not quoted: keys, a tag, an alias or an anchor. Comments are the writer's own.
     """
     document = compose(source, limits)
+    if not (document.has(0, MAPPING) if document.values else document.read_to is None):
+        return Redacted(f"{json.dumps(REDACTED)}{document.line_break}", 1)
     secrets = _Secrets(document)
     edits: list[Edit] = []
+    if document.values and secrets.has_idle_anchor(0):
+        edits.append(Edit(document.starts[0], _behind_anchor(document, 0), ""))
     for key, value in document.pairs(0) if document.values else ():
         is_passed_over = is_ignored(document.values[key])
         node, end = key, document.ends[value]
@@ -178,6 +182,8 @@ def redacted(source: Source, limits: Limits = DEFAULT_LIMITS) -> Redacted:
             start = secrets.start(node, is_passed_over=is_passed_over)
             if start is not None:
                 edits.append(Edit(start, document.stops[node], json.dumps(REDACTED)))
+            elif secrets.has_idle_anchor(node):
+                edits.append(Edit(document.starts[node], _behind_anchor(document, node), ""))
             node = document.ends[node] if document.has(node, TAGGED) else node + 1
     if document.values and document.read_to is not None:
         edits.append(Edit(document.read_to, len(document.text), f" {json.dumps(REDACTED)}{document.line_break}"))
@@ -199,7 +205,7 @@ class _Secrets:
         A node that is passed over stands below a key that the loader ignores.
         """
         document = self._document
-        is_named = document.has(node, ANCHORED) and node in self._aliased
+        is_named = document.has(node, ANCHORED) and not self.has_idle_anchor(node)
         if document.has(node, TAGGED):
             is_hidden = True
         elif document.has(node, ALIAS):
@@ -216,6 +222,10 @@ class _Secrets:
         if not is_hidden:
             return None
         return _behind_anchor(document, node) if is_named else document.starts[node]
+
+    def has_idle_anchor(self, node: Node) -> bool:
+        """Tell whether a node has an anchor that no alias names."""
+        return self._document.has(node, ANCHORED) and node not in self._aliased
 
     def _has_run_in(self, key: Node) -> bool:
         """Tell whether what looks like a key may have run into its value."""
