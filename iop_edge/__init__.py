@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from iop_edge.clock import Clock
     from iop_edge.config.files import check, load
     from iop_edge.config.snapshot import Snapshot
-    from iop_edge.config.source import Source
+    from iop_edge.config.source import Limits, Source
     from iop_edge.edge.coordinator import Origin
     from iop_edge.edge.edge import Edge
     from iop_edge.edge.running import ConfigFiles
@@ -73,6 +73,7 @@ __all__ = [
     "Execution",
     "Health",
     "Lease",
+    "Limits",
     "Mask",
     "Mode",
     "ModelKey",
@@ -124,7 +125,7 @@ _HOMES: Final = {
     "iop_edge.clock": "Clock",
     "iop_edge.config.files": "check load",
     "iop_edge.config.snapshot": "Snapshot",
-    "iop_edge.config.source": "Source",
+    "iop_edge.config.source": "Limits Source",
     "iop_edge.edge.coordinator": "Origin",
     "iop_edge.edge.edge": "Edge",
     "iop_edge.edge.running": "ConfigFiles",

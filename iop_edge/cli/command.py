@@ -15,6 +15,8 @@ CONFIG_VARIABLE: Final = "IOP_EDGE_CONFIG"
 ADMIN_VARIABLE: Final = "IOP_EDGE_ADMIN"
 DEFAULT_FILES: Final = ("edge.yaml", "/etc/iop-edge/edge.yaml")
 
+_MOST_DIGITS: Final = 15
+
 _T = TypeVar("_T")
 
 
@@ -103,6 +105,17 @@ PRIVATE: Final = argument(
 )
 OFFLINE: Final = argument(
     "--offline", action="store_true", help="leave references unresolved, for a machine without the secrets"
+)
+
+
+def _positive(text: str) -> int:
+    if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+
+
+MAX_BYTES: Final = argument(
+    "--max-bytes", type=_positive, metavar="N", help="the largest config file that is read, in bytes (default: 256 MiB)"
 )
 ADMIN: Final = argument(
     "--admin",

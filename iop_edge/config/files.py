@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 
 from iop_edge.config.pipeline import check_sources, load_sources
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.config.source import DEFAULT_LIMITS, Source
+from iop_edge.config.source import DEFAULT_LIMITS, Limits, Source
 from iop_edge.errors import ConfigError, Report, Span, Violation
 from iop_edge.rules import Rule
 from iop_edge.schema.references import ReferenceFailure, Resolver
@@ -32,6 +32,7 @@ def load(
     *,
     env: Mapping[str, str] | None = None,
     offline: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Snapshot:
     """Load a config from its files.
 
@@ -40,11 +41,12 @@ def load(
         private: the overlay that may hold raw secrets, or several, applied in this order.
         env: what `${env:...}` looks names up in; the environment of this process unless given.
         offline: leave references unresolved.
+        limits: the bounds of the load (CFG-10).
 
     Raises:
         ConfigError: the config cannot be used, with every reason.
     """
-    return load_sources(read_sources(paths, private), _resolver(env, offline=offline))
+    return load_sources(read_sources(paths, private, limits), _resolver(env, offline=offline), limits)
 
 
 def check(
@@ -53,17 +55,22 @@ def check(
     *,
     env: Mapping[str, str] | None = None,
     offline: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Report:
     """Return what is wrong with a config, and what somebody should look at; the arguments are those of `load`."""
     try:
-        sources = read_sources(paths, private)
+        sources = read_sources(paths, private, limits)
     except ConfigError as error:
         return error.report
-    return check_sources(sources, _resolver(env, offline=offline))
+    return check_sources(sources, _resolver(env, offline=offline), limits)
 
 
-def read_sources(paths: PathLike | Sequence[PathLike], private: PathLike | Iterable[PathLike] = ()) -> list[Source]:
-    """Read the layers of a config.
+def read_sources(
+    paths: PathLike | Sequence[PathLike],
+    private: PathLike | Iterable[PathLike] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> list[Source]:
+    """Read the layers of a config; of a file over the size limit, enough to see that it is.
 
     Raises:
         ConfigError: files cannot be read; the report names all of them.
@@ -76,7 +83,7 @@ def read_sources(paths: PathLike | Sequence[PathLike], private: PathLike | Itera
     ]:
         name = os.fspath(path)
         try:
-            data = _read_stdin() if name == STDIN else _read_file(name)
+            data = _read_stdin(limits) if name == STDIN else _read_file(name, limits)
         except OSError as error:
             violations.append(_unreadable(name, error))
         else:
@@ -128,15 +135,15 @@ def _resolver(env: Mapping[str, str] | None, *, offline: bool) -> Resolver | Non
     return None if offline else FileResolver(env)
 
 
-def _read_stdin() -> bytes:
+def _read_stdin(limits: Limits) -> bytes:
     if sys.stdin is None:
         raise OSError(errno.EBADF, "standard input is closed")
-    return _beginning(sys.stdin.buffer, DEFAULT_LIMITS.max_bytes)
+    return _beginning(sys.stdin.buffer, limits.max_bytes)
 
 
-def _read_file(name: str) -> bytes:
+def _read_file(name: str, limits: Limits) -> bytes:
     with Path(name).open("rb") as file:
-        return _beginning(file, DEFAULT_LIMITS.max_bytes)
+        return _beginning(file, limits.max_bytes)
 
 
 def _beginning(file: BinaryIO, limit: int) -> bytes:

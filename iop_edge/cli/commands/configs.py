@@ -4,9 +4,12 @@ What only one of them needs is imported there: `config check` runs at every comm
 """
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypedDict
 
 from iop_edge.cli.command import (
+    MAX_BYTES,
     OFFLINE,
     PRIVATE,
     RESULT_CODES,
@@ -24,6 +27,7 @@ from iop_edge.cli.render.report import report_github, report_sarif, report_text
 from iop_edge.cli.render.text import did_you_mean
 from iop_edge.config import files
 from iop_edge.config.snapshot import Snapshot
+from iop_edge.config.source import DEFAULT_LIMITS, Limits
 from iop_edge.documents import document
 from iop_edge.errors import ConfigError
 
@@ -32,6 +36,7 @@ from iop_edge.errors import ConfigError
     layers(),
     formats("text", "json", "github", "sarif"),
     OFFLINE,
+    MAX_BYTES,
     argument("--strict", action="store_true", help="treat warnings as violations"),
 )
 def config_check(arguments: argparse.Namespace, console: Console) -> ExitCode:
@@ -40,7 +45,7 @@ def config_check(arguments: argparse.Namespace, console: Console) -> ExitCode:
     Exit code 0: valid; 1: there are violations or, with --strict, warnings.
     """
     paths = config_files(arguments.files, console.environ)
-    report = files.check(paths, arguments.private, env=console.environ, offline=arguments.offline)
+    report = files.check(paths, arguments.private, **_settings(arguments, console, offline=arguments.offline))
     ok = report.ok and not (arguments.strict and report.warnings)
     match arguments.format:
         case "json":
@@ -56,7 +61,7 @@ def config_check(arguments: argparse.Namespace, console: Console) -> ExitCode:
     return ExitCode.FINE if ok else ExitCode.REJECTED
 
 
-@command(layers(), formats("yaml", "json"), OFFLINE)
+@command(layers(), formats("yaml", "json"), OFFLINE, MAX_BYTES)
 def config_show(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Print a config in its normalized form: defaults filled in, shorthands resolved, layers merged.
 
@@ -79,6 +84,7 @@ def config_show(arguments: argparse.Namespace, console: Console) -> ExitCode:
     PRIVATE,
     formats("text", "json"),
     OFFLINE,
+    MAX_BYTES,
 )
 def config_diff(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Compare two configs, under the same overlays, and tell what the changes would cost a running Edge.
@@ -91,7 +97,7 @@ def config_diff(arguments: argparse.Namespace, console: Console) -> ExitCode:
 
     try:
         old, new = (
-            files.load(path, arguments.private, env=console.environ, offline=arguments.offline)
+            files.load(path, arguments.private, **_settings(arguments, console, offline=arguments.offline))
             for path in (arguments.old, arguments.new)
         )
         result = plan(old, new).result(Mode.DRY_RUN)
@@ -112,6 +118,7 @@ def config_diff(arguments: argparse.Namespace, console: Console) -> ExitCode:
     layers(),
     argument("--with-secrets", required=True, metavar="OUT", type=Path, help="the file to write, with mode 0600"),
     formats("binpb", "json"),
+    MAX_BYTES,
 )
 def config_export(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Write a normalized config as protobuf (EdgeConfig), with its secrets, for Go services.
@@ -127,7 +134,7 @@ def config_export(arguments: argparse.Namespace, console: Console) -> ExitCode:
     return ExitCode.FINE
 
 
-@command(argument("node", metavar="NODE", help="the Node's id"), layers(), formats("yaml", "json"), OFFLINE)
+@command(argument("node", metavar="NODE", help="the Node's id"), layers(), formats("yaml", "json"), OFFLINE, MAX_BYTES)
 def node_payload(arguments: argparse.Namespace, console: Console) -> ExitCode:
     """Print the whole payload that the Edge would push to a Node, without secrets.
 
@@ -151,4 +158,17 @@ def node_payload(arguments: argparse.Namespace, console: Console) -> ExitCode:
 
 def _load(arguments: argparse.Namespace, console: Console, *, offline: bool = False) -> Snapshot:
     paths = config_files(arguments.files, console.environ)
-    return files.load(paths, arguments.private, env=console.environ, offline=offline)
+    return files.load(paths, arguments.private, **_settings(arguments, console, offline=offline))
+
+
+class _Settings(TypedDict):
+    """The keywords of `load` and `check`."""
+
+    env: Mapping[str, str]
+    offline: bool
+    limits: Limits
+
+
+def _settings(arguments: argparse.Namespace, console: Console, *, offline: bool) -> _Settings:
+    limits = Limits(max_bytes=arguments.max_bytes) if arguments.max_bytes else DEFAULT_LIMITS
+    return {"env": console.environ, "offline": offline, "limits": limits}

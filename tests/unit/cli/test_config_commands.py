@@ -55,6 +55,20 @@ def test_check_of_a_valid_config_is_fine() -> None:
     assert outcome.out.splitlines()[-1].startswith("valid")
 
 
+@pytest.mark.contract("CFG-10")
+@pytest.mark.parametrize("command", [("config", "check"), ("config", "show"), ("node", "payload", "n")])
+def test_a_file_over_the_given_size_is_refused(command: tuple[str, ...], small: Path) -> None:
+    outcome = invoke(*command, str(small / "edge.yaml"), "--offline", "--max-bytes", str(len(SMALL) - 1))
+    assert outcome.code == 1
+    assert "[yaml.size]" in outcome.out + outcome.err
+    assert invoke(*command, str(small / "edge.yaml"), "--offline", "--max-bytes", str(len(SMALL))).code == 0
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1" * 16])
+def test_a_size_that_is_no_number_from_1_is_wrong_usage(number: str) -> None:
+    assert invoke("config", "check", EDGE, f"--max-bytes={number}").code == 2
+
+
 def test_check_prints_every_marked_violation_with_its_line() -> None:
     outcome = invoke("config", "check", REJECTED, "--format", "json")
     assert (outcome.code, outcome.err) == (1, "")

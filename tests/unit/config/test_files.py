@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from iop_edge.config import files
+from iop_edge.config.source import Limits
 from iop_edge.errors import ConfigError
 from iop_edge.schema.references import ReferenceFailure
 from tests.unit.config.loading import BASE
@@ -34,6 +35,15 @@ def test_all_files_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
         ("file.unreadable", str(tmp_path)),
     ]
     assert files.check(tmp_path / "gone.yaml").total == 1
+
+
+@pytest.mark.contract("CFG-10")
+def test_limits_of_a_load_are_the_callers(tmp_path: Path) -> None:
+    file = write(tmp_path / "edge.yaml", BASE)
+    assert files.check(file, limits=Limits(max_bytes=len(BASE))).ok
+    assert [v.rule for v in files.check(file, limits=Limits(max_bytes=len(BASE) - 1)).violations] == ["yaml.size"]
+    with pytest.raises(ConfigError, match=r"\[layer\.limit\]"):
+        files.load([file, file], limits=Limits(max_layers=1))
 
 
 def test_one_overlay_needs_no_list(tmp_path: Path) -> None:
