@@ -1,7 +1,7 @@
 """The private parts of grpclib, h2 and asyncio that are touched, one function each."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 from typing import Any, Final, Protocol, cast
 
@@ -14,6 +14,7 @@ from hyperframe.frame import Frame, GoAwayFrame
 
 _TLS_BUFFER_BYTES: Final = 1 << 15
 _DATA_FRAME: Final = b"\0\0"
+_CONTENT_TYPE: Final = ("content-type", "application/grpc+proto")
 _BATCH_BYTES: Final = 1 << 18
 """The maximum size of one write; after it the transport may ask for a pause."""
 
@@ -176,6 +177,28 @@ def release_when_done(handler: Handler) -> None:
         handler._tasks[stream].add_done_callback(lambda _: release())  # noqa: SLF001
 
     handler.accept = accept_and_release  # type: ignore[assignment, method-assign]
+
+
+def name_content_type(handler: Handler) -> None:
+    """Name the content type in every answer that is a refusal alone, without which gRPC clients do not read it.
+
+    grpclib leaves it out where it refuses a call before it begins, such as one of an unknown method.
+    """
+    accept = handler.accept
+
+    def accept_and_name(stream: Any, headers: Any, release: Callable[[], Any]) -> None:
+        send_headers = stream.send_headers
+
+        async def send_named(sent: Sequence[tuple[str, str]], *, end_stream: bool = False) -> None:
+            names = {name for name, _ in sent}
+            if ":status" in names and "content-type" not in names:
+                sent = (*sent, _CONTENT_TYPE)
+            await send_headers(sent, end_stream=end_stream)
+
+        stream.send_headers = send_named
+        accept(stream, headers, release)
+
+    handler.accept = accept_and_name  # type: ignore[method-assign, assignment]
 
 
 def running_calls(handler: Handler) -> set[asyncio.Task[None]]:

@@ -214,6 +214,7 @@ class _ServerProtocol(BoundedProtocol):
         super().connection_made(transport)
         self._connections.add(self)
         hooks.release_when_done(cast("ServerHandler", self.handler))
+        hooks.name_content_type(cast("ServerHandler", self.handler))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)

@@ -18,7 +18,7 @@ from iop_edge.schema.wire import WireError
 from iop_edge.transport.server import BoundedServer
 from iop_pb.iop.runtime.v1 import HandshakeRequest, HandshakeResponse
 from tests.support import run
-from tests.unit.transport.rawpeer import PREFACE, REQUEST_HEADERS, connected, data, headers
+from tests.unit.transport.rawpeer import PREFACE, REQUEST_HEADERS, connected, data, headers, tell
 from tests.unit.transport.service import LOOPBACK, REPLY, UNARY, Call, Pause, Service, answer, ask, dialled, serving
 
 
@@ -41,6 +41,31 @@ def test_request_as_large_as_the_bound_is_taken() -> None:
     async def scenario() -> None:
         async with serving(Service(), max_request_bytes=100) as (_, address), dialled(address) as channel:
             assert await channel.unary(UNARY, request, HandshakeResponse, deadline=30) == REPLY
+
+    run(scenario())
+
+
+REFUSED_AT_ONCE = [
+    ((b":path", b"/test.Service/Other"), Status.UNIMPLEMENTED),
+    ((b":path", b"/other.Service/Unary"), Status.UNIMPLEMENTED),
+    ((b"grpc-timeout", b"soon"), Status.UNKNOWN),
+    ((b"content-type", b"text/plain"), Status.UNKNOWN),
+    ((b"te", b"gzip"), Status.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("changed", "status"), REFUSED_AT_ONCE)
+def test_call_that_is_refused_before_it_begins_has_the_headers_of_grpc(
+    changed: tuple[bytes, bytes], status: Status
+) -> None:
+    fields = tuple({**dict(REQUEST_HEADERS), **dict([changed])}.items())
+
+    async def scenario() -> None:
+        async with serving(Service()) as (_, address):
+            heard = await tell(address, headers(fields, 1, "END_STREAM"), until=lambda heard: bool(heard.answer(1)))
+        told = heard.answer(1)
+        assert told[b"content-type"] == b"application/grpc+proto"
+        assert told[b"grpc-status"] == str(status.value).encode()
 
     run(scenario())
 
