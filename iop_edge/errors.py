@@ -213,7 +213,7 @@ class RequestRefusedError(EdgeError):
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of at most `limit` characters: of a longer one its beginning, its length, and its end."""
+    """Return a text of at most `limit` characters: of a longer one its start, its length, and its end."""
     if len(text) <= limit:
         return text
     cut = f"[... {len(text)} characters ...]"

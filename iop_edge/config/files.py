@@ -138,15 +138,15 @@ def _resolver(env: Mapping[str, str] | None, *, offline: bool) -> Resolver | Non
 def _read_stdin(limits: Limits) -> bytes:
     if sys.stdin is None:
         raise OSError(errno.EBADF, "standard input is closed")
-    return _beginning(sys.stdin.buffer, limits.max_bytes)
+    return _head(sys.stdin.buffer, limits.max_bytes)
 
 
 def _read_file(name: str, limits: Limits) -> bytes:
     with Path(name).open("rb") as file:
-        return _beginning(file, limits.max_bytes)
+        return _head(file, limits.max_bytes)
 
 
-def _beginning(file: BinaryIO, limit: int) -> bytes:
+def _head(file: BinaryIO, limit: int) -> bytes:
     """Return what is in a file, or enough of it to see that it is over a limit."""
     chunks: list[bytes] = []
     size = 0
@@ -163,7 +163,7 @@ def _read_referenced(target: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ReferenceFailure("not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
-            data = _beginning(file, MAX_REFERENCED_BYTES)
+            data = _head(file, MAX_REFERENCED_BYTES)
     finally:
         os.close(descriptor)
     if len(data) > MAX_REFERENCED_BYTES:

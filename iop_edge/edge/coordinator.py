@@ -50,7 +50,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A refresh that is asked for."""
+    """A requested refresh."""
 
     load: Load
     mode: Mode
@@ -175,13 +175,13 @@ class Coordinator:
         return result
 
     async def _commit(
-        self, following: Running, affected: Mapping[NodeId, Desired], result: RefreshResult, request: Request
+        self, next_running: Running, affected: Mapping[NodeId, Desired], result: RefreshResult, request: Request
     ) -> RefreshResult:
         """Push, record, then swap. Until everything has succeeded, what ran before runs on."""
-        result = replace(result, committed=True, revision_after=following.revision)
+        result = replace(result, committed=True, revision_after=next_running.revision)
         reports: Mapping[NodeId, NodeReport] = {}
         try:
-            applied = await asyncio.to_thread(_applied, following, request.options)
+            applied = await asyncio.to_thread(_applied, next_running, request.options)
             reports = await self._fleet.commit(affected) if affected else {}
             result, is_off = with_reports(result, reports, request.options)
             if not is_off:
@@ -191,9 +191,9 @@ class Coordinator:
             result, is_off = replace(result, status=Status.REJECTED, violations=(failed,)), True
         if is_off:
             return await self._undo(result, affected, reports)
-        self._running = following
-        self._swapped(following)
-        self._fleet.set_desired(following.desired)
+        self._running = next_running
+        self._swapped(next_running)
+        self._fleet.set_desired(next_running.desired)
         return result
 
     async def _undo(

@@ -133,13 +133,13 @@ def _of_live_part(error: ConfigError) -> Iterator[Violation]:
 
 
 def _proposal(result: RefreshResult, running: Running, snapshot: Snapshot, config_hash: str, key: bytes) -> Proposal:
-    following = Running.build(snapshot, running.revision + 1, config_hash, key, running)
+    next_running = Running.build(snapshot, running.revision + 1, config_hash, key, running)
     affected = {
         node_id: desired
-        for node_id, desired in following.desired.items()
+        for node_id, desired in next_running.desired.items()
         if desired.encoded is not running.desired[node_id].encoded
     }
-    return Proposal(result, following, affected)
+    return Proposal(result, next_running, affected)
 
 
 def with_reloaded_tls(running: Snapshot, candidate: Snapshot) -> Snapshot:

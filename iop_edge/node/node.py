@@ -216,18 +216,18 @@ async def _until(
 ) -> AsyncIterator[WatchHealthResponse]:
     """Yield reports until one of the events is set."""
     stops = [asyncio.ensure_future(end.wait()) for end in ends]
-    following = asyncio.ensure_future(anext(reports))
+    upcoming = asyncio.ensure_future(anext(reports))
     try:
         while True:
-            await asyncio.wait([following, *stops], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([upcoming, *stops], return_when=asyncio.FIRST_COMPLETED)
             if any(stop.done() for stop in stops):
                 return
-            report, following = following.result(), asyncio.ensure_future(anext(reports))
+            report, upcoming = upcoming.result(), asyncio.ensure_future(anext(reports))
             yield report
     finally:
-        for waiting in (following, *stops):
+        for waiting in (upcoming, *stops):
             waiting.cancel()
-        await asyncio.gather(following, *stops, return_exceptions=True)
+        await asyncio.gather(upcoming, *stops, return_exceptions=True)
 
 
 async def run_node(

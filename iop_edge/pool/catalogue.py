@@ -20,7 +20,7 @@ _FIELDS: Final = table.message("Provider").fields
 
 @dataclass(frozen=True, slots=True)
 class QueuePolicy:
-    """How many requests may wait for a provider, and for how long (POL-03).
+    """The maximum number of queued requests of a provider, and how long they wait (POL-03).
 
     `timeout` is in seconds; None: a request waits until its caller cancels it.
     """

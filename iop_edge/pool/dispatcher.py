@@ -325,7 +325,7 @@ class Dispatcher:
 
         Args:
             slots: the slots.
-            waiting: requests that may wait nowhere, beside those that leave one of the slots.
+            waiting: requests that may have left their last queue, besides those that leave one of the slots.
         """
         leaving: dict[Waiter, None] = dict.fromkeys(waiting)
         usable = []

@@ -43,7 +43,7 @@ _RETRY_AFTER: Final = 1
 
 
 def refusal_text(reason: RefusalReason, key: DispatchKey | None = None) -> str:
-    """Return why the pool refuses a request; for an unknown model, the key that was asked for must be given."""
+    """Return why the pool refuses a request; for an unknown model, the requested key must be given."""
     return _ANSWERS[reason][2].format(key=key, of=f" of {key}" if key else "")
 
 
@@ -51,7 +51,7 @@ class NoProviderError(RequestRefusedError):
     """No provider takes the request.
 
     Attributes:
-        key: the model group or route that was asked for.
+        key: the requested model group or route.
         reason: why. `BUSY`, `QUEUE_FULL` and `TIMEOUT` pass as running requests end.
     """
 

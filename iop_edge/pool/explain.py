@@ -1,4 +1,4 @@
-"""How each provider is, and what would become of a new request. Nothing here changes anything."""
+"""The state of each provider, and what would become of a new request. Nothing here changes anything."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +19,7 @@ class DispatchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A provider that serves what is asked for, and why it would or would not be chosen now.
+    """A provider that serves the requested model, and why it would or would not be chosen now.
 
     `rank` numbers the free candidates in the order in which they would be chosen, from 1; None: it is not free.
     `queue_timeout_ms` of None means that a request waits until its caller cancels it. `enters_queue` tells whether a

@@ -79,7 +79,7 @@ class Slot:
         return next(iter(self.queue or self.overflow), None)
 
     def has_queue_room(self) -> bool:
-        """Tell whether one more request may wait."""
+        """Tell whether the queue has room for one more request."""
         return len(self.queue) < self.present.queue.limit
 
     def last_in_queue(self) -> "Waiter | None":
@@ -191,7 +191,7 @@ class Lease:
     request counts against the provider's capacity, whatever the config becomes meanwhile (POL-05).
 
     Attributes:
-        key: the model group or route that was asked for.
+        key: the requested model group or route.
         target: the name by which the backend knows the model.
     """
 

@@ -1,4 +1,4 @@
-"""What a refresh is asked for and what comes of it (REF-06).
+"""The options of a refresh, and its result (REF-06).
 
 All values are redacted before they get here: results are logged, stored and sent.
 """

@@ -1,1 +1,1 @@
-"""What the config makes of a request: who calls, what is asked for, with which limits and headers, and who used it."""
+"""What the config makes of a request: who calls, what they request, with which limits and headers, and who used it."""

@@ -154,7 +154,7 @@ class RequestPolicy:
         return tuple(self._served)
 
     def authenticate(self, facts: RequestFacts) -> Principal | None:
-        """Return who calls, whatever is asked for; None where the config has no tokens.
+        """Return who calls, whatever they request; None where the config has no tokens.
 
         Raises:
             RequestRefusedError: the caller is unknown.

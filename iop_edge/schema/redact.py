@@ -35,7 +35,7 @@ _KEY_LIKE: Final = frozenset((
 
 
 def may_hold_secret(field: Field) -> bool:
-    """Tell whether values of a field are to be asked with `is_secret`, or `reveals`, at all."""
+    """Tell whether values of a field need a look with `is_secret` or `reveals` at all."""
     return field.sensitive or field.format == "http_url"
 
 
