@@ -19,7 +19,7 @@ from iop_edge.schema import table
 from iop_edge.schema.explain import explain
 from iop_edge.schema.formats import has_format
 from iop_edge.schema.paths import ROOT, Path
-from iop_edge.schema.redact import is_secret, reveals
+from iop_edge.schema.redact import is_misplaced, is_secret, reveals
 from iop_edge.schema.references import holds_reference
 from iop_edge.schema.table import Field, Message
 from iop_edge.schema.values import REDACTED
@@ -242,7 +242,8 @@ class _Secrets:
 def _may_be_secret(of_field: Field, map_key: str, text: str) -> bool:
     if holds_reference(text):
         return reveals(of_field, text, map_key)
-    return is_secret(of_field, text, map_key) or (of_field.masked and not has_format(of_field.format, text))
+    is_no_hash = of_field.masked and not has_format(of_field.format, text)
+    return is_no_hash or is_secret(of_field, text, map_key) or is_misplaced(of_field, text)
 
 
 def _behind_anchor(document: Document, node: Node) -> int:

@@ -18,7 +18,7 @@ from iop_edge.config.nodes import ALIAS, ANCHORED, KEY, MAPPING, SCALAR, SEQUENC
 from iop_edge.config.roles import Roles
 from iop_edge.errors import Excerpt, Span
 from iop_edge.rules import Rule
-from iop_edge.schema.redact import is_secret, reveals
+from iop_edge.schema.redact import is_misplaced, is_secret, reveals
 from iop_edge.schema.references import holds_reference
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import REDACTED
@@ -113,7 +113,9 @@ class Disclosure:
         if document.is_null(number):
             return is_bare
         reads = self._roles.reads(number)
-        if any(field.masked or is_secret(field, value, map_key) for field, map_key in reads):
+        if any(
+            field.masked or is_secret(field, value, map_key) or is_misplaced(field, value) for field, map_key in reads
+        ):
             return False
         if is_bare and (value == MERGE_KEY or value in known_keys()):
             return True

@@ -13,8 +13,9 @@ from iop_edge.config.marks import INVALID, UNRESOLVED, Sourced
 from iop_edge.errors import MAX_LISTED, MAX_TEXT, shortened
 from iop_edge.rules import Rule
 from iop_edge.schema.paths import Path
-from iop_edge.schema.redact import is_secret, reveals
+from iop_edge.schema.redact import is_secret, is_withheld, looks_like_credential, reveals
 from iop_edge.schema.table import Field
+from iop_edge.schema.values import REDACTED
 
 _LONGEST_SHOWN: Final = 60
 
@@ -93,6 +94,8 @@ def told(value: Any) -> str:
         return value.reference
     if not isinstance(value, str):
         return str(value)
+    if looks_like_credential(value):
+        return REDACTED
     text = value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "..."
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
@@ -103,5 +106,7 @@ def shown(field: Field, value: Any, map_key: str = "") -> str:
         hidden = field.masked or reveals(field, value.reference, map_key)
         return "" if hidden else f", got the value of {value.reference}"
     if field.masked or field.sensitive or is_secret(field, str(value), map_key):
+        return ""
+    if isinstance(value, str) and is_withheld(field, value):
         return ""
     return f", got {told(value)}"

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from iop_edge.rules import Rule
-from iop_edge.schema.redact import is_secret
+from iop_edge.schema.redact import is_secret, is_withheld
 from iop_edge.schema.table import INT_RANGES, EnumType, Field, Kind
 from iop_edge.schema.values import REDACTED
 
@@ -88,7 +88,8 @@ class _Scalar(NamedTuple):
     @property
     def may_be_shown(self) -> bool:
         field, text = self.field, self.text
-        return len(text) <= _LONGEST_SHOWN and text.isprintable() and not field.masked and not is_secret(field, text)
+        is_hidden = field.masked or is_secret(field, text) or is_withheld(field, text)
+        return len(text) <= _LONGEST_SHOWN and text.isprintable() and not is_hidden
 
     def shown(self, otherwise: str) -> str:
         """Return the scalar as it is written, or something else where it may be a secret or is no sight."""

@@ -89,8 +89,8 @@ def _explain_token(text: str) -> str:
     return "" if _is_token(text) else "must be a token: letters, digits and !#$%&'*+-.^_`|~"
 
 
-def _explain_scheme(text: str) -> str:
-    return _explain_token(text) if text else ""
+def _explain_scheme(text: str) -> str:  # noqa: ARG001 - the pattern alone decides
+    return "must be the name of a scheme: at most 32 letters"
 
 
 def _explain_header_value(text: str) -> str:
@@ -172,10 +172,11 @@ FORMATS: Final[Mapping[str, TextFormat]] = MappingProxyType(
         ),
         "auth_scheme": TextFormat(
             Rule.VALUE_AUTH_SCHEME,
-            "an authentication scheme, or empty",
-            rf"^({_TOKEN})?$",
-            re.compile(r"[A-Za-z]*"),
+            "an authentication scheme of at most 32 letters, or empty",
+            "^[A-Za-z]{0,32}$",
+            re.compile(r"[A-Za-z]{0,32}"),
             _explain_scheme,
+            "give the token itself in the caller's header",
         ),
         "bearer_token": TextFormat(
             Rule.VALUE_TOKEN,

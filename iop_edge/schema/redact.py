@@ -10,7 +10,8 @@ from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from iop_edge.schema import table
-from iop_edge.schema.references import EnvReference, ParsedReference, ReferenceSyntaxError, parse
+from iop_edge.schema.formats import has_format
+from iop_edge.schema.references import EnvReference, ParsedReference, ReferenceSyntaxError, holds_reference, parse
 from iop_edge.schema.table import Field, Kind, Message
 from iop_edge.schema.values import NONE_BELOW, REDACTED, ReadTree, Reference, ReferenceTree, entries
 
@@ -32,6 +33,16 @@ _KEY_LIKE: Final = frozenset((
 ))
 # fmt: on
 """Words in the name of a query parameter that make its value a credential."""
+
+
+_SHAPED: Final = re.compile(
+    r"(?:bearer|basic|token|apikey)\s|-----BEGIN |AKIA|AIza|eyJ"
+    r"|(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[a-z]|hf|gsk)[-_]",
+    re.IGNORECASE,
+)
+"""How credentials in wide use begin."""
+
+_LONGEST_QUOTED: Final = 40
 
 
 def may_hold_secret(field: Field) -> bool:
@@ -80,6 +91,29 @@ def _has_sound_port(parts: SplitResult) -> bool:
 def is_key_like(name: str) -> bool:
     """Tell whether the words of a query parameter's name say that its value is a credential: `design` does not."""
     return any(word.lower() in _KEY_LIKE for word in _WORD.findall(name))
+
+
+def looks_like_credential(text: str) -> bool:
+    """Tell whether a text has the shape of a credential, whatever field it stands in."""
+    return _SHAPED.match(text) is not None
+
+
+def is_withheld(field: Field, text: str) -> bool:
+    """Tell whether a text that its field does not take is not quoted, since it is likely a credential.
+
+    It has the shape of one, a space or a colon in it, or more than 40 characters; addresses and URLs have colons
+    anyway. No authentication scheme is quoted: next to it stands the credential.
+    """
+    if field.format == "auth_scheme" or looks_like_credential(text) or len(text) > _LONGEST_QUOTED:
+        return True
+    return " " in text.strip() or (":" in text and field.format not in ("address", "http_url"))
+
+
+def is_misplaced(field: Field, text: str) -> bool:
+    """Tell whether a text, of any field, is one that its field does not take, and likely a credential."""
+    if holds_reference(text) or not is_withheld(field, text):
+        return False
+    return field.kind not in (Kind.STRING, Kind.MAP) or (bool(field.format) and not has_format(field.format, text))
 
 
 def redact_text(field: Field, text: str, map_key: str = "") -> str:

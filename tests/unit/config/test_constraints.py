@@ -286,3 +286,33 @@ def test_what_is_there_twice_is_named_as_it_is_written(text: str, rule: str) -> 
     assert "${env:" in violation.message
     assert "value-of-x" not in violation.message
     assert "10.11.12.13" not in violation.message
+
+
+@pytest.mark.contract("CFG-04", "CFG-08", "NRM-04")
+@pytest.mark.parametrize(
+    "text",
+    [
+        at_root('openai: {provider_auth: {scheme: "Bearer topsecret-1"}}'),
+        at_root("openai: {provider_auth: {scheme: topsecret-1}}"),
+        at_root('openai: {provider_auth: {from_header: "X-Key: topsecret-1"}}'),
+        at_root('openai: {provider_auth: {target_header: "sk-topsecret-1 "}}'),
+        at_provider('priority: "Bearer topsecret-1"'),
+        at_provider("capacity: sk-topsecret-1"),
+        at_provider('health: {mode: "Bearer topsecret-1"}'),
+        at_root('metrics: {listen: "Bearer topsecret-1"}'),
+        BASE.replace("{id: e}", '{id: "Bearer topsecret-1"}'),
+        BASE.replace("providers: [p]", "providers: [sk-topsecret-1]"),
+    ],
+)
+def test_what_is_likely_a_credential_is_not_quoted(text: str) -> None:
+    report = check(text)
+
+    assert report.violations
+    assert "topsecret-1" not in " ".join(map(str, report.violations))
+
+
+@pytest.mark.contract("NRM-04")
+@pytest.mark.parametrize(("scheme", "is_right"), [("Token", True), ('""', True), ("a" * 32, True), ("a" * 33, False)])
+def test_a_scheme_has_at_most_32_letters(scheme: str, is_right: bool) -> None:
+    report = check(at_root(f"openai: {{provider_auth: {{scheme: {scheme}}}}}"))
+    assert report.ok is is_right

@@ -34,7 +34,7 @@ def shown(text: str | bytes, line: int, column: int = 1) -> str:
     [
         ("edge: {id: a, name: 'b c'}", "edge: {id: a, name: 'b c'}"),
         ("edge: {id: a}   # a comment", "edge: {id: a}"),
-        ("edge: {id: 'a # b'}", "edge: {id: 'a # b'}"),
+        ("nodes: [{alias: 'a # b'}]", "nodes: [{alias: 'a # b'}]"),
         ("long_context_threshold_tokens: 0x10", "long_context_threshold_tokens: 0x10"),
         ("nodes: [{token: s3cr3t, id: n}]", "nodes: [{token: <redacted>, id: n}]"),
         ("nodes: [{token: '${env:A:-s3cr3t}'}]", "nodes: [{token: <redacted>}]"),
