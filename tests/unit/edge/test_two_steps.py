@@ -1,12 +1,16 @@
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from iop_edge.config.snapshot import Snapshot
+from iop_edge.edge.running import Running
 from iop_edge.errors import EdgeError
 from iop_edge.ids import NodeId
+from iop_edge.pool.catalogue import Catalogue
 from iop_edge.refresh.result import Attempt, Mode, NodeOutcome, NodeReport, Status, Trigger
+from iop_edge.requests.policy import RequestPolicy
 from iop_edge.store.history import Applied, MemoryStore
 from iop_edge.store.sqlite import SqliteStore
 from tests import trees
@@ -252,6 +256,32 @@ def test_readers_see_one_whole_config_at_every_step_of_an_apply() -> None:
         await bench.refresh(config(concurrency=4))
         await look("after")
         assert seen == {("check", 1, 0, 0), ("commit", 1, 0, 0), ("after", 2, 4, 4)}
+
+    run(scenario())
+
+
+@pytest.mark.contract("REF-08")
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [(Running, "build"), (RequestPolicy, "of"), (Catalogue, "of"), (Snapshot, "dump_for_history")],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_what_follows_from_a_config_is_built_before_a_node_is_told_to_commit(
+    owner: type, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise RuntimeError("unforeseen")
+
+    async def scenario() -> None:
+        bench = Bench.of(config())
+        with monkeypatch.context() as broken:
+            broken.setattr(owner, step, fail)
+            with suppress(RuntimeError):
+                result = await bench.refresh(config(concurrency=4))
+                assert rules(result) == ["refresh.apply_failed"]
+        bench.assert_nothing_changed()
+        assert all("commit" not in node.asked for node in bench.fleet.nodes.values())
+        assert (await bench.refresh(config(concurrency=4))).revision_after == 2
 
     run(scenario())
 
