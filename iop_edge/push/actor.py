@@ -65,6 +65,7 @@ class NodeActor:
         self._link: Link | None = None
         self._generation = Generation(0)
         self._failures = 0
+        self._began: float | None = None
         self._checked_tag = b""
         self._is_sent = False
         self._refused_tag = b""
@@ -169,6 +170,7 @@ class NodeActor:
 
     def _begin(self, link: Link) -> None:
         """Begin a session. A payload that a Node has refused is refused for as long as the Node's process lives."""
+        self._began = self._context.clock.monotonic()
         is_same = link.node_instance and link.node_instance == self._node_instance
         self._node_instance = link.node_instance
         if is_same and self._desired is not None and self._refused_tag == self._desired.encoded.tag:
@@ -181,22 +183,36 @@ class NodeActor:
 
     async def _serve(self, link: Link) -> SessionError:
         watcher = asyncio.create_task(self._watch_health(link))
+        beating = asyncio.create_task(self._beat(link))
         leaving = asyncio.create_task(link.leaving.wait())
-        for task in (watcher, leaving):
+        for task in (watcher, beating, leaving):
             task.add_done_callback(lambda _: self._wake.set())
         try:
-            while not (watcher.done() or leaving.done()):
+            while not (watcher.done() or beating.done() or leaving.done()):
                 self._wake.clear()
                 await self._converge()
                 self._tried.set()
                 await self._wake.wait()
             async with self._exchange_lock:
-                lost = watcher.result() if watcher.done() else SessionError("the Node is stopping")
-                return link.fault or lost
+                if leaving.done():
+                    return link.fault or SessionError("the Node is stopping")
+                return link.fault or (watcher.result() if watcher.done() else beating.result())
         except SessionError as fault:
             return fault
         finally:
-            await _cancel(watcher, leaving)
+            await _cancel(watcher, beating, leaving)
+
+    async def _beat(self, link: Link) -> SessionError:
+        """Ask the Node now and then whether it still answers: a frozen one keeps its connection."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._context.settings.heartbeat):
+                    await link.leaving.wait()
+                    return SessionError("the Node is stopping")
+            try:
+                await link.require_answer()
+            except SessionError as fault:
+                return fault
 
     async def _watch_health(self, link: Link) -> SessionError:
         try:
@@ -212,7 +228,6 @@ class NodeActor:
             desired = self._desired
             if desired is not None and desired.encoded.tag != self._refused_tag:
                 await self._exchange(Mode.APPLY, desired)
-            self._failures = 0
             self._publish()
 
     async def _exchange(self, mode: Mode, desired: Desired) -> Answer:
@@ -257,6 +272,10 @@ class NodeActor:
             self._publish(NodeConnection.DIVERGED, answer.reason)
 
     def _note_end(self, fault: SessionError) -> None:
+        lived = self._context.clock.monotonic() - self._began if self._began is not None else 0.0
+        self._began = None
+        if lived >= self._context.settings.steady_after:
+            self._failures = 0
         was_well = not self._failures and self.state.connection in (NodeConnection.CONNECTED, NodeConnection.DIVERGED)
         self._failures += 1
         self._publish(fault.connection, fault.reason)

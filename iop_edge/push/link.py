@@ -31,6 +31,8 @@ from iop_pb.iop.runtime.v1 import (
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
     NodeConfigServiceStub,
+    NodeConfigStatusRequest,
+    NodeConfigStatusResponse,
     ResourceHealth,
     ResourceHealthState,
     RunningPayload,
@@ -119,6 +121,7 @@ class Link:
     ) -> None:
         self.running = RunningPayload()
         self.node_instance = ""
+        self._newest_sent = 0
         self.fault: SessionError | None = None
         self.leaving = asyncio.Event()
         self._target = target
@@ -158,6 +161,7 @@ class Link:
     async def push(self, mode: Mode, desired: Desired, generation: Generation, gate: SendGate) -> Answer:
         """Send a payload and return the answer; `running` is then what the Node reports to run."""
         request = _request(self._caller, mode, desired, generation)
+        self._newest_sent = max(self._newest_sent, generation)
         try:
             async with gate.slot(len(request)) as sent:
                 reply = await self._channel.unary(
@@ -188,8 +192,34 @@ class Link:
         with _session_errors(self._target.token):
             async with contextlib.aclosing(reports):
                 async for report in reports:
+                    self._require_own(report.generation)
                     if report.generation >= self.running.generation:
                         yield {ProviderId(item.provider_id): self._health(item) for item in report.resources}
+
+    async def require_answer(self) -> None:
+        """Ask the Node what it runs. Any answer will do, also that it does not know the question.
+
+        Raises:
+            SessionError: it is silent, or runs what another Edge has sent.
+        """
+        try:
+            reply = await self._channel.unary(
+                f"{_SERVICE}/NodeConfigStatus",
+                NodeConfigStatusRequest(),
+                NodeConfigStatusResponse,
+                deadline=self._settings.handshake_deadline,
+                metadata=self._metadata,
+            )
+        except GRPCError:
+            return
+        except _CALL_ERRORS as error:
+            raise fault_of(error, self._target.token) from None
+        self._require_own(reply.running.generation if reply.running else 0)
+
+    def _require_own(self, generation: int) -> None:
+        """Refuse a generation that this Edge neither found nor sent: the next handshake says whose it is."""
+        if generation > self._newest_sent:
+            raise SessionError(f"the Node runs generation {generation}, which this Edge has not sent")
 
     def _health(self, reported: ResourceHealth) -> ReportedHealth:
         state = _HEALTH.get(reported.state, Health.UNKNOWN)
@@ -219,6 +249,7 @@ class Link:
             raise _refused(f"another Node answers at this address: {other}")
         self.running = reply.running or RunningPayload()
         self.node_instance = reply.node_instance_id
+        self._newest_sent = self.running.generation
 
     def _answer(self, mode: Mode, desired: Desired, reply: NodeConfigRefreshResponse) -> Answer:
         outcome = _OUTCOMES.get(reply.outcome)

@@ -24,6 +24,9 @@ class PushSettings:
         sends_at_once: the maximum number of pushes being sent; those that wait for an answer do not count.
         bytes_at_once: the maximum number of bytes being sent.
         send_hold: the longest that one Node, which does not answer or read, keeps others waiting (PSH-04).
+        heartbeat: the pause before a Node is asked whether it still answers. One that is silent for the handshake's
+            deadline then has lost its session.
+        steady_after: how long a session lasts before the faults that preceded it are forgotten.
         backoff_base: the first pause after a fault that may pass; it doubles with each further fault.
         backoff_cap: the longest pause after a fault that may pass.
         slow_retry: the pause after a fault that does not pass by itself.
@@ -41,6 +44,8 @@ class PushSettings:
     sends_at_once: int = 16
     bytes_at_once: int = 64 << 20
     send_hold: float = 0.5
+    heartbeat: float = 10.0
+    steady_after: float = 30.0
     backoff_base: float = 0.1
     backoff_cap: float = 15.0
     slow_retry: float = 60.0

@@ -197,7 +197,7 @@ def test_new_session_continues_above_the_generation_of_the_node() -> None:
 
 
 @pytest.mark.contract("PSH-03")
-def test_pauses_grow_to_their_cap_and_end_with_success() -> None:
+def test_pauses_grow_to_their_cap_and_begin_anew_after_a_session_that_lasted() -> None:
     async def scenario() -> None:
         sleeper = Sleeper()
         a = Station("a")
@@ -212,6 +212,7 @@ def test_pauses_grow_to_their_cap_and_end_with_success() -> None:
             await watcher.in_sync(1, "a")
             assert sleeper.delays == [2.0, 4.0, 8.0, 10.0, 10.0, 10.0, 10.0]
             assert node.commits == [1]
+            sleeper.advance(30)
             a.cut()
             await sleeper.wake()
             await watcher.in_sync(1, "a")

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 from hyperframe.frame import GoAwayFrame
 
-from iop_edge.ids import NodeId
+from iop_edge.ids import Generation, NodeId
 from iop_edge.pool.status import NodeConnection
 from iop_edge.refresh.result import NodeOutcome
 from iop_pb.iop.runtime.v1 import (
@@ -17,10 +17,13 @@ from iop_pb.iop.runtime.v1 import (
     NodeConfigRefreshOutcome,
     NodeConfigRefreshRequest,
     NodeConfigRefreshResponse,
+    NodeConfigStatusRequest,
+    NodeConfigStatusResponse,
+    RunningPayload,
 )
 from tests.support import run
 from tests.unit.push.leaks import nothing_left
-from tests.unit.push.world import Station, all_desired, awake, desired, fleet, station
+from tests.unit.push.world import Sleeper, Station, all_desired, awake, desired, fleet, patient, station
 
 A, B = NodeId("a"), NodeId("b")
 
@@ -162,5 +165,64 @@ def test_two_hundred_nodes_of_which_some_hang_and_some_flap_end_where_they_shoul
                 assert all(machines[name].node.commits == [2] for name in HUNG)
                 assert [flaps.applied for flaps in flapping] == [[1, 2]] * len(FLAPPING)
                 assert {state.connection for state in edge.states().values()} == {NodeConnection.CONNECTED}
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
+def test_a_node_that_hangs_up_after_each_handshake_is_dialled_at_growing_distances() -> None:
+    async def scenario() -> None:
+        sleeper = Sleeper()
+        async with (
+            station("a") as a,
+            fleet(a.target(), wanted=all_desired(1, "a"), pace=patient(sleeper)) as (_, watcher),
+        ):
+            for _ in range(4):
+                await watcher.in_sync(1, "a")
+                a.cut()
+                await watcher.connection("a", NodeConnection.UNREACHABLE)
+                await sleeper.wake()
+            await watcher.in_sync(1, "a")
+            assert sleeper.delays == [0.2, 0.4, 0.8, 1.6]
+            sleeper.advance(30)
+            a.cut()
+            await watcher.connection("a", NodeConnection.UNREACHABLE)
+            await sleeper.asleep()
+            assert sleeper.delays[-1] == 0.2
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-03")
+def test_an_idle_node_that_is_frozen_is_noticed() -> None:
+    async def scenario() -> None:
+        pace = patient(Sleeper(), heartbeat=0.01, handshake_deadline=0.3)
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (_, watcher):
+            await watcher.in_sync(1, "a")
+
+            async def freeze(_: NodeConfigStatusRequest) -> NodeConfigStatusResponse:
+                await asyncio.Event().wait()
+                raise AssertionError
+
+            a.node.node_config_status = freeze  # type: ignore[method-assign, assignment]
+            state = await watcher.connection("a", NodeConnection.UNREACHABLE)
+            assert state.last_error == "no answer in time"
+
+    run(scenario())
+
+
+@pytest.mark.contract("PSH-02")
+@pytest.mark.parametrize("how", ["status", "health"])
+def test_a_generation_that_this_edge_never_sent_ends_the_session(how: str) -> None:
+    async def scenario() -> None:
+        pace = patient(Sleeper(), heartbeat=0.01 if how == "status" else 60)
+        async with station("a") as a, fleet(a.target(), wanted=all_desired(1, "a"), pace=pace) as (_, watcher):
+            await watcher.in_sync(1, "a")
+            if how == "status":
+                a.node._running = RunningPayload(generation=77)
+            else:
+                a.node.health.replace(Generation(77), ())
+            state = await watcher.connection("a", NodeConnection.UNREACHABLE)
+            assert state.last_error == "the Node runs generation 77, which this Edge has not sent"
 
     run(scenario())
