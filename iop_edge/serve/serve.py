@@ -79,13 +79,16 @@ async def serve(options: ServeOptions) -> None:
             snapshot = await _start_config(stack, options, files, found)
             wanted = listeners(snapshot, options.admin)
             addresses = await stack.enter_async_context(listening(wanted, [admin, health]))
+            started: asyncio.Future[Edge] = asyncio.get_running_loop().create_future()
+            if snapshot.tree["metrics"]["enabled"]:
+                await stack.enter_async_context(_metrics(started, snapshot.tree["metrics"]["listen"]))
+            # The start is recorded only now: a config whose addresses cannot be listened on has never run.
             store = stack.enter_context(closing(SqliteStore(options.state_dir)))
             edge = await stack.enter_async_context(
                 Edge.start(snapshot, store=store, files=files, take_over=options.take_over)
             )
             admin.attach(edge)
-            if snapshot.tree["metrics"]["enabled"]:
-                await stack.enter_async_context(_metrics(edge, snapshot.tree["metrics"]["listen"]))
+            started.set_result(edge)
             await health.set_ready(True)
             await stack.enter_async_context(_beside(_reload_whenever(edge, signals.reload)))
             if options.watch:
@@ -167,11 +170,13 @@ def owned(state_dir: Path) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _metrics(edge: Edge, address: str) -> AsyncIterator[None]:
+async def _metrics(started: asyncio.Future[Edge], address: str) -> AsyncIterator[None]:
+    """Serve the metrics of an Edge; requests that come before it has started wait for it."""
     # Imported only where it is enabled: imports take most of the time of a start.
     from iop_edge.serve.metrics import exposition, serving_metrics
 
     async def page() -> bytes:
+        edge = await asyncio.shield(started)
         return await asyncio.to_thread(exposition, metrics_snapshot(edge))
 
     async with serving_metrics(address, page) as real:

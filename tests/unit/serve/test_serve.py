@@ -3,7 +3,7 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from iop_edge.net import parse_address
 from iop_edge.refresh.result import Mode, RefreshOptions, Status, Trigger
 from iop_edge.serve.health import HealthCheckRequest, HealthCheckResponse, ServingStatus
 from iop_edge.serve.serve import ServeOptions, serve
+from iop_edge.store.sqlite import SqliteStore
 from iop_edge.transport.channel import ClientChannel
 from tests.support import run
 from tests.unit.edge.house import TOKEN, House
@@ -318,6 +319,27 @@ def replace(path: Path, text: str) -> None:
     """Put a whole file in the place of another."""
     path.with_suffix(".new").write_text(text)
     path.with_suffix(".new").rename(path)
+
+
+@pytest.mark.contract("REF-05")
+def test_a_start_that_fails_at_a_listener_is_not_recorded(house: House) -> None:
+    house.write("a")
+
+    async def scenario() -> None:
+        taken = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        with house.tracked.open("a") as file:
+            file.write(f"metrics: {{enabled: true, listen: '127.0.0.1:{port}'}}\n")
+        for _ in range(2):
+            with pytest.raises(EdgeError, match="in use"):
+                await serve(options(house))
+        with closing(SqliteStore(house.state_dir)) as store:
+            assert store.newest() is None
+            assert not store.history(10)
+        taken.close()
+        await taken.wait_closed()
+
+    run(scenario())
 
 
 def test_metrics_are_served_where_the_config_wants_them(house: House) -> None:
