@@ -32,8 +32,16 @@ _KEY_LIKE: Final = frozenset((
     "secret", "secretkey", "sig", "signature", "subscriptionkey", "token",
 ))
 # fmt: on
-"""Words in the name of a query parameter that make its value a credential."""
+"""Words in a name that make its value a credential."""
 
+
+# fmt: off
+_HARMLESS_PARAMETERS: Final = frozenset((
+    "alt", "api-version", "api_version", "beta", "deployment", "format", "location", "model", "page", "project",
+    "region", "stream", "tenant", "timeout", "v", "version",
+))
+# fmt: on
+"""Query parameters, in lower case, whose values are no credentials; what any other holds may be one."""
 
 _SHAPED: Final = re.compile(
     r"(?:bearer|basic|token|apikey)\s|-----BEGIN |AKIA|AIza|eyJ"
@@ -54,7 +62,7 @@ def is_secret(field: Field, text: str, map_key: str = "") -> bool:
     """Tell whether a text in this field is a secret.
 
     It is where the field is declared sensitive, except under a map key that is declared harmless, and in a URL or an
-    address that carries user information, or a URL that carries a query parameter named like a key.
+    address that carries user information, or a URL that carries a query parameter that is not known to be harmless.
     """
     if field.sensitive:
         return map_key.lower() not in field.harmless_keys
@@ -67,7 +75,7 @@ def _may_carry_user(field: Field, text: str) -> bool:
 
 
 def url_holds_secret(text: str) -> bool:
-    """Tell whether a URL carries user information, or a query parameter named like a key."""
+    """Tell whether a URL carries user information, or a query parameter not known to be harmless."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -77,7 +85,7 @@ def url_holds_secret(text: str) -> bool:
         return True
     # For some servers a semicolon separates parameters too; a fragment goes to none, but it is shown.
     query = f"{parts.query}&{parts.fragment}".replace(";", "&")
-    return any(is_key_like(name) for name, _ in parse_qsl(query, keep_blank_values=True))
+    return any(name.lower() not in _HARMLESS_PARAMETERS for name, _ in parse_qsl(query, keep_blank_values=True))
 
 
 def _has_sound_port(parts: SplitResult) -> bool:
@@ -89,7 +97,7 @@ def _has_sound_port(parts: SplitResult) -> bool:
 
 
 def is_key_like(name: str) -> bool:
-    """Tell whether the words of a query parameter's name say that its value is a credential: `design` does not."""
+    """Tell whether the words of a name say that its value is a credential: `design` does not."""
     return any(word.lower() in _KEY_LIKE for word in _WORD.findall(name))
 
 

@@ -40,7 +40,7 @@ REFERENCES = [
     ("header user-agent", "iop ${env:A:-x}"),
     ("url", "http://${env:A}:${env:B}@h.test"),
     ("url", "http://h.test/?key=${env:A}"),
-    ("url", "http://h.test/?design=modern"),
+    ("url", "http://h.test/?api-version=modern"),
     ("url", "http://${env:GONE:-h.test}/v1"),
 ]
 

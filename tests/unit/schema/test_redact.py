@@ -24,6 +24,13 @@ ADAPTER = table.message("AdapterInstance")
         "http://u:p/w@example.net/v1",
         "http://u:p#w@example.net/v1",
         "http://[broken?key=abc",
+        "https://example.net/v1#keyboard=x",
+        "https://example.net/v1?sk-abc",
+        "https://example.net/v1?hmac=abc",
+        "https://example.net/v1?oauth=abc",
+        "https://example.net/v1?otp=abc",
+        "https://example.net/v1?pat=abc",
+        "https://example.net/v1?page=2&made_up=abc",
     ],
 )
 @pytest.mark.contract("CFG-07")
@@ -37,7 +44,7 @@ def test_a_url_with_a_credential_in_it_is_a_secret(url: str) -> None:
         "https://example.net/v1",
         "http://127.0.0.1:11434",
         "https://example.net/v1?page=2",
-        "https://example.net/v1#keyboard=x",
+        "https://example.net/v1?api-version=2024-06-01&Region=x",
         "http://[broken",
         "http://example.net:99999/?page=2",
         "http://example.net/@scope/v1",

@@ -27,9 +27,9 @@ ALIAS = table.message("Node").fields["alias"]
         (URL, "${env:URL:-http://127.0.0.1:8000}"),
         (URL, "http://${env:HOST}:8000/v1"),
         (URL, "http://${env:USER}:${env:PASSWORD}@h.test/v1"),
-        (URL, "http://h.test/v1?api_key=${env:KEY}&x=1"),
-        (URL, "http://h.test/v1?x=1&token=${env:KEY}#top"),
-        (URL, "http://h.test/v1?x=1;token=${env:KEY};y=2"),
+        (URL, "http://h.test/v1?api_key=${env:KEY}&v=1"),
+        (URL, "http://h.test/v1?v=1&token=${env:KEY}"),
+        (URL, "http://h.test/v1?v=1;token=${env:KEY};version=2"),
         (ALIAS, "any ${env:TEXT:-text} $${at all}"),
     ],
 )
