@@ -44,7 +44,7 @@ class PushSettings:
     sends_at_once: int = 16
     bytes_at_once: int = 64 << 20
     send_hold: float = 0.5
-    heartbeat: float = 10.0
+    heartbeat: float = 20.0
     steady_after: float = 30.0
     backoff_base: float = 0.1
     backoff_cap: float = 15.0
