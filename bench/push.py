@@ -1,4 +1,4 @@
-"""The time of a push to a fleet on warm connections, as a multiple of what grpc.aio takes to the same Nodes.
+"""The time of a push to a fleet on warm connections, as a multiple of what grpc.aio takes to as many Nodes.
 
 The Nodes are grpc-go servers in a process of their own, so Go must be on PATH. With --hung, the time until the last
 healthy Node is done is also compared with that of a fleet without the hung ones.
@@ -173,11 +173,15 @@ async def grpc_aio(nodes: Nodes, size: int) -> AsyncIterator[Push]:
 
 
 async def against_grpc(program: Path, count: int, size: int, rounds: int) -> dict[str, Compared]:
-    """Compare pushes of the library with those of grpc.aio; they take turns."""
+    """Compare pushes of the library with those of grpc.aio; they take turns.
+
+    Each has Nodes of its own: to an Edge, a Node that somebody else pushes to has lost its session.
+    """
     async with (
-        go_nodes(program, count) as nodes,
-        grpc_aio(nodes, size) as theirs,
-        library(nodes, size) as ours,
+        go_nodes(program, count) as their_nodes,
+        go_nodes(program, count) as our_nodes,
+        grpc_aio(their_nodes, size) as theirs,
+        library(our_nodes, size) as ours,
     ):
         return await _compared({_YARDSTICK: theirs, "library": ours}, max(1, _PUSHES_A_ROUND // count), rounds)
 

@@ -8,8 +8,8 @@ import pytest
 from tests import contract
 
 # A slow machine is no failure, and CI tries the same examples each time: a new one is found at a desk.
-hypothesis.settings.register_profile("desk", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("desk", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=3_000, print_blob=True)
 hypothesis.settings.register_profile(
     "soak", deadline=None, max_examples=1_000, stateful_step_count=100, print_blob=True
