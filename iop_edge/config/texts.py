@@ -76,9 +76,7 @@ def check_bytes(source: Source, limits: Limits, findings: Findings) -> None:
         StopReading: it is not; the finding says where.
     """
     if len(source.data) > limits.max_bytes:
-        findings.add_whole(
-            Rule.YAML_SIZE, f"the file has {len(source.data)} bytes; at most {limits.max_bytes} are read"
-        )
+        findings.add_whole(Rule.YAML_SIZE, f"the file has more than {limits.max_bytes} bytes, the most that is read")
         raise StopReading
     data = without_bom(source.data)
     if is_printable_ascii(data):

@@ -33,7 +33,7 @@ _LOG: Final = logging.getLogger(__name__)
 _MAY_HAVE_TAKEN: Final = frozenset((NodeOutcome.COMMITTED, NodeOutcome.UNCHANGED, NodeOutcome.UNKNOWN))
 """Outcomes after which a Node may run the new payload, and must be put back if the apply fails."""
 
-_MOST_LOGGED: Final = 20
+MOST_LOGGED: Final = 20
 """How many reasons of one rejection are logged."""
 
 Load = Callable[[], Snapshot]
@@ -255,5 +255,5 @@ def _log(request: Request, result: RefreshResult) -> None:
         len(result.changes),
         len(result.pending),
     )
-    for violation in result.violations[:_MOST_LOGGED]:
+    for violation in result.violations[:MOST_LOGGED]:
         _LOG.warning("rejected: %s", violation)

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 
 from iop_edge.config.files import FileResolver
 from iop_edge.config.snapshot import Snapshot
-from iop_edge.edge.coordinator import Origin, fault_text
+from iop_edge.edge.coordinator import MOST_LOGGED, Origin, fault_text
 from iop_edge.edge.edge import Edge, metrics_snapshot
 from iop_edge.edge.restore import present_secrets, restore
 from iop_edge.errors import ConfigError, EdgeError, Report
@@ -32,7 +32,6 @@ from iop_edge.store.sqlite import SqliteStore
 
 _LOG: Final = logging.getLogger(__name__)
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-_MAX_LOGGED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(strict=True))
@@ -117,7 +116,7 @@ async def _start_config(
     snapshot = await asyncio.to_thread(_last_good, options.state_dir, files, found)
     _begin_log(stack, snapshot)
     _LOG.error("the config files cannot be used: starting with the newest applied revision instead")
-    for violation in found.violations[:_MAX_LOGGED]:
+    for violation in found.violations[:MOST_LOGGED]:
         _LOG.error("%s", violation)
     return snapshot
 
